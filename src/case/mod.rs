@@ -1,0 +1,27 @@
+//! The data of jitkey: a [`Case`] is a short program, and everything is a case.
+//!
+//! A rule's example, a generated pair, a fuzzer's find and a recorded training loop are all the same type with the same
+//! text form: YAML for people, JSON for programs ([`text`]). This room knows nothing of the spec, of keys or of targets.
+
+mod array;
+mod class;
+mod name;
+pub mod notation;
+mod program;
+pub mod text;
+mod validate;
+mod value;
+mod verdict;
+
+pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Placement, Prng, Sharding, Subclass};
+pub use class::{Class, EqPolicy, HashPolicy};
+pub use name::{Name, NameError};
+pub use program::{
+    ArgName, Call, Case, ClearScope, Context, Donate, JitOptions, Mutation, Param, Step, Via,
+};
+pub use validate::CaseError;
+pub use value::{
+    ClosureForm, DefForm, DefaultDictForm, DictItems, Form, LambdaForm, MakeForm, MethodForm, NewForm,
+    OutputForm, PartialForm, Value, WrapForm, Wrapper,
+};
+pub use verdict::{Layer, LayerSet, Verdict};

@@ -1,0 +1,62 @@
+//! Names of objects, classes, parameters and fields.
+
+use std::borrow::Borrow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A Python identifier: the name of an object, class, parameter or field of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "String", into = "String")]
+pub struct Name(#[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")))] String);
+
+/// Why a text is not a [`Name`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a name: use letters, digits and `_`, not starting with a digit")]
+pub struct NameError(String);
+
+impl Name {
+    /// The name, if `text` is a Python identifier in ASCII.
+    pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
+        let text = text.into();
+        let mut chars = text.chars();
+        let starts_well = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        if starts_well && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            Ok(Self(text))
+        } else {
+            Err(NameError(text))
+        }
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = NameError;
+    fn try_from(text: String) -> Result<Self, NameError> {
+        Self::new(text)
+    }
+}
+
+impl From<Name> for String {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,182 @@
+//! Values, calls and cases as a person who knows JAX would write them.
+//!
+//! This is for reading only: `f({"a": (~f32[], None)}, s=1)`. The text that can be read back is [`super::text`].
+
+use std::fmt::{self, Display, Write};
+
+use super::value::LambdaForm;
+use super::{Call, DictItems, Form, JitOptions, NewForm, PartialForm, Value, Wrapper};
+
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::Bool(true) => f.write_str("True"),
+            Self::Bool(false) => f.write_str("False"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Float(value) if value.is_nan() => f.write_str("nan"),
+            Self::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "inf" } else { "-inf" }),
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Array(array) => write!(f, "{array}"),
+            Self::List(items) => bracket(f, "[", items, "]"),
+            Self::Form(form) => write!(f, "{form}"),
+        }
+    }
+}
+
+impl Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Str(text) => write!(f, "{text:?}"),
+            Self::Bytes(text) => write!(f, "b{text:?}"),
+            Self::Bytearray(text) => write!(f, "bytearray(b{text:?})"),
+            Self::Complex([re, im]) => write!(f, "({re}+{im}j)"),
+            Self::Tuple(items) => bracket(f, "(", items, if items.len() == 1 { ",)" } else { ")" }),
+            Self::Set(items) if items.is_empty() => f.write_str("set()"),
+            Self::Set(items) => bracket(f, "{", items, "}"),
+            Self::Frozenset(items) => bracket(f, "frozenset({", items, "})"),
+            Self::Range(ends) => {
+                let ends: Vec<_> = ends.iter().map(i64::to_string).collect();
+                write!(f, "range({})", ends.join(", "))
+            }
+            Self::Dict(items) => dict(f, "{", items, "}"),
+            Self::OrderedDict(items) => dict(f, "OrderedDict({", items, "})"),
+            Self::DefaultDict(form) => {
+                write!(f, "defaultdict({}, ", form.factory)?;
+                dict(f, "{", &form.items, "})")
+            }
+            Self::MappingProxy(items) => dict(f, "MappingProxyType({", items, "})"),
+            Self::Ellipsis {} => f.write_str("..."),
+            Self::Object {} => f.write_str("object()"),
+            Self::NumpyScalar(dtype, value) => write!(f, "np.{dtype}({value})"),
+            Self::Dtype(dtype) => write!(f, "np.dtype({dtype})"),
+            Self::ScalarType(dtype) => write!(f, "np.{dtype}"),
+            Self::ShapeDtypeStruct(array) => write!(f, "ShapeDtypeStruct({})", array.0),
+            Self::PartitionSpec(axes) => {
+                let axes: Vec<_> =
+                    axes.iter().map(|axis| axis.as_ref().map_or("None".to_owned(), |axis| format!("'{axis}'"))).collect();
+                write!(f, "P({})", axes.join(", "))
+            }
+            Self::Treedef(value) => write!(f, "tree_structure({value})"),
+            Self::Class(name) | Self::Ref(name) => write!(f, "{name}"),
+            Self::New(new) => instance(f, new),
+            Self::Output(output) => {
+                write!(f, "out{}", output.call)?;
+                output.path.iter().try_for_each(|i| write!(f, "[{i}]"))
+            }
+            Self::Lambda(LambdaForm {}) => f.write_str("<new lambda>"),
+            Self::Def(_) => f.write_str("<new def>"),
+            Self::Closure(closure) => write!(f, "<new closure over {}>", closure.over),
+            Self::Global(name) => f.write_str(name),
+            Self::Partial(partial) => partially(f, "functools.partial", partial),
+            Self::TreePartial(partial) => partially(f, "Partial", partial),
+            Self::Method(method) => write!(f, "{}.method", method.of),
+            Self::Wrap(wrap) => write!(f, "{}({})", wrapper(wrap.by), wrap.func),
+            Self::Make(make) => {
+                write!(f, "{}(", make.call)?;
+                arguments(f, &make.args, make.kwargs.iter().map(|(name, value)| (name.as_str(), value)))?;
+                f.write_char(')')
+            }
+        }
+    }
+}
+
+fn wrapper(by: Wrapper) -> &'static str {
+    match by {
+        Wrapper::Jit => "jax.jit",
+        Wrapper::Vmap => "jax.vmap",
+        Wrapper::Grad => "jax.grad",
+        Wrapper::Checkpoint => "jax.checkpoint",
+        Wrapper::CustomJvp => "jax.custom_jvp",
+        Wrapper::FilterJit => "eqx.filter_jit",
+        Wrapper::FilterGrad => "eqx.filter_grad",
+        Wrapper::FilterVmap => "eqx.filter_vmap",
+    }
+}
+
+fn bracket(f: &mut fmt::Formatter<'_>, open: &str, items: &[Value], close: &str) -> fmt::Result {
+    f.write_str(open)?;
+    arguments(f, items, std::iter::empty())?;
+    f.write_str(close)
+}
+
+fn dict(f: &mut fmt::Formatter<'_>, open: &str, items: &DictItems, close: &str) -> fmt::Result {
+    f.write_str(open)?;
+    for (i, (key, value)) in items.0.iter().enumerate() {
+        write!(f, "{}{key}: {value}", if i > 0 { ", " } else { "" })?;
+    }
+    f.write_str(close)
+}
+
+fn arguments<'v>(
+    f: &mut fmt::Formatter<'_>,
+    args: &[Value],
+    kwargs: impl Iterator<Item = (&'v str, &'v Value)>,
+) -> fmt::Result {
+    let mut separator = "";
+    for value in args {
+        write!(f, "{separator}{value}")?;
+        separator = ", ";
+    }
+    for (name, value) in kwargs {
+        write!(f, "{separator}{name}={value}")?;
+        separator = ", ";
+    }
+    Ok(())
+}
+
+fn partially(f: &mut fmt::Formatter<'_>, what: &str, partial: &PartialForm) -> fmt::Result {
+    write!(f, "{what}(")?;
+    let args: Vec<_> = std::iter::once(&partial.func).chain(&partial.args).cloned().collect();
+    arguments(f, &args, partial.kwargs.iter().map(|(name, value)| (name.as_str(), value)))?;
+    f.write_char(')')
+}
+
+fn instance(f: &mut fmt::Formatter<'_>, new: &NewForm) -> fmt::Result {
+    if let Some(member) = &new.member {
+        return write!(f, "{}.{member}", new.class);
+    }
+    write!(f, "{}(", new.class)?;
+    let positional: Vec<_> =
+        new.args.iter().flatten().chain(new.children.iter().flatten()).chain(&new.value).cloned().collect();
+    let named = new.fields.iter().flatten().map(|(name, value)| (name.as_str(), value));
+    let aux = new.aux.iter().map(|aux| ("aux", aux));
+    let hash = new.hash.map(|hash| Value::Int(hash.into()));
+    arguments(f, &positional, named.chain(aux).chain(hash.iter().map(|hash| ("hash", hash))))?;
+    f.write_char(')')
+}
+
+impl Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.function {
+            None => f.write_char('f')?,
+            Some(function) => write!(f, "jit({function})")?,
+        }
+        f.write_char('(')?;
+        arguments(f, &self.args, self.kwargs.iter().map(|(name, value)| (name.as_str(), value)))?;
+        f.write_char(')')
+    }
+}
+
+impl Display for JitOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        let tuple = |items: Vec<String>| format!("({})", items.join(", "));
+        if !self.static_argnums.is_empty() {
+            parts.push(format!("static_argnums={}", tuple(self.static_argnums.iter().map(i32::to_string).collect())));
+        }
+        if !self.static_argnames.is_empty() {
+            parts.push(format!(
+                "static_argnames={}",
+                tuple(self.static_argnames.iter().map(|name| format!("'{name}'")).collect())
+            ));
+        }
+        if !self.donate_argnums.is_empty() {
+            parts.push(format!("donate_argnums={}", tuple(self.donate_argnums.iter().map(i32::to_string).collect())));
+        }
+        if self.keep_unused {
+            parts.push("keep_unused=True".to_owned());
+        }
+        f.write_str(&parts.join(", "))
+    }
+}

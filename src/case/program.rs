@@ -1,0 +1,310 @@
+//! Cases: named objects, then steps.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::value::DefForm;
+use super::{Class, Form, Name, Value};
+
+/// A short program: classes and named objects that have identity, then calls of one cached function and the events
+/// between them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Classes, made anew for this case, in order.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub classes: IndexMap<Name, Class>,
+    /// Objects, made once before the first step, in order, and kept alive until dropped.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub objects: IndexMap<Name, Value>,
+    /// The function under test where a call names none: made once, and kept.
+    #[serde(default = "default_function", skip_serializing_if = "is_default_function")]
+    pub function: Value,
+    /// What the function is wrapped with.
+    #[serde(default, skip_serializing_if = "JitOptions::is_empty")]
+    pub options: JitOptions,
+    /// The number of (forced host) devices that the case needs.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub devices: u32,
+    /// The ambient context of every step.
+    #[serde(default, skip_serializing_if = "Context::is_empty")]
+    pub context: Context,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+}
+
+fn default_function() -> Value {
+    Form::Def(DefForm::default()).into()
+}
+
+fn is_default_function(function: &Value) -> bool {
+    *function == default_function()
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
+impl Default for Case {
+    fn default() -> Self {
+        Self {
+            classes: IndexMap::new(),
+            objects: IndexMap::new(),
+            function: default_function(),
+            options: JitOptions::default(),
+            devices: 1,
+            context: Context::default(),
+            steps: Vec::new(),
+        }
+    }
+}
+
+impl Case {
+    /// The calls among the steps, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+/// One thing that happens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The function is called.
+    Call(Call),
+    /// A named object is dropped: the case holds it no longer.
+    Drop(Name),
+    /// A named object is changed in place.
+    Mutate(Mutation),
+    /// A cache is cleared.
+    Clear(ClearScope),
+}
+
+/// A call of the cached function.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// The function under test of this call, if it is not the case's own. Written in place it lives for this call only;
+    /// as `{ref: name}` it lives until dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<Value>,
+    /// Positional arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<Value>,
+    /// Keyword arguments, in the order in which they are written.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub kwargs: IndexMap<Name, Value>,
+    /// Other options than the case's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<JitOptions>,
+    /// The context of this call, over the case's.
+    #[serde(default, skip_serializing_if = "Context::is_empty")]
+    pub context: Context,
+    /// How the function is used.
+    #[serde(default, skip_serializing_if = "is_call")]
+    pub via: Via,
+    /// What the function returned, as a model has to know it for `output` in later calls; a target checks it against the
+    /// real output. The body that a case makes by default returns its array leaves, in a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns: Option<Value>,
+}
+
+fn is_call(via: &Via) -> bool {
+    *via == Via::Call
+}
+
+/// How the function is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// Called.
+    #[default]
+    Call,
+    /// `f.trace(…)`
+    Trace,
+    /// `f.lower(…)`
+    Lower,
+    /// `f.lower(…).compile()`
+    Compile,
+    /// `jax.eval_shape(f, …)`
+    EvalShape,
+    /// Called under `jax.vmap`.
+    Vmap,
+    /// Called under `jax.grad`.
+    Grad,
+}
+
+/// A change of an object in place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Mutation {
+    /// The object: an instance of a plain class.
+    pub object: Name,
+    /// Its new `value`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Its new `hash` number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<i64>,
+}
+
+/// Which caches are cleared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ClearScope {
+    /// `f.clear_cache()` of the function under test.
+    Function,
+    /// `jax.clear_caches()`
+    Jax,
+    /// `equinox.clear_caches()`
+    Equinox,
+}
+
+/// What the function is wrapped with (`jax.jit`'s keyword arguments).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct JitOptions {
+    /// Positions of static arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub static_argnums: Vec<i32>,
+    /// Names of static arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub static_argnames: Vec<Name>,
+    /// Positions of donated arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub donate_argnums: Vec<i32>,
+    /// Names of donated arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub donate_argnames: Vec<Name>,
+    /// `filter_jit`'s donation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub donate: Option<Donate>,
+    /// Whether arguments that the body doesn't use stay in the program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_unused: bool,
+    /// `inline=True`
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inline: bool,
+    /// XLA's options.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub compiler_options: IndexMap<String, Value>,
+}
+
+impl JitOptions {
+    /// Whether nothing is asked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// `filter_jit(donate=…)`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Donate {
+    /// Every array.
+    All,
+    /// Every array but those of the first argument.
+    AllExceptFirst,
+    /// Every array, and a warning where a buffer can't be used.
+    Warn,
+    /// Likewise, but for the first argument.
+    WarnExceptFirst,
+}
+
+/// What surrounds a call: configuration and context managers.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Context {
+    /// `jax_enable_x64`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x64: Option<bool>,
+    /// Other config flags, by their name in `jax.config`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub flags: IndexMap<String, Value>,
+    /// `jax.default_device`, by number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_device: Option<u32>,
+    /// A mesh that surrounds the call: axis names with their sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<IndexMap<Name, u32>>,
+}
+
+impl Context {
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A parameter: `x`, `*args`, `**kwargs`, or `{name: x, default: 2.0}`; after `*` or `*args` they are keyword-only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Param {
+    /// A parameter without a default, `*`, `*args` or `**kwargs`.
+    Plain(ArgName),
+    /// A parameter with a default.
+    Default {
+        /// The name.
+        name: Name,
+        /// The default value.
+        default: Value,
+    },
+}
+
+/// A parameter's name as it stands in a signature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "String", into = "String")]
+pub enum ArgName {
+    /// `x`
+    One(Name),
+    /// `*args`, or a bare `*` that makes the following keyword-only.
+    Positional(Option<Name>),
+    /// `**kwargs`
+    Keyword(Name),
+}
+
+impl TryFrom<String> for ArgName {
+    type Error = super::NameError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        if let Some(name) = text.strip_prefix("**") {
+            Ok(Self::Keyword(Name::new(name)?))
+        } else if text == "*" {
+            Ok(Self::Positional(None))
+        } else if let Some(name) = text.strip_prefix('*') {
+            Ok(Self::Positional(Some(Name::new(name)?)))
+        } else {
+            Ok(Self::One(Name::new(text)?))
+        }
+    }
+}
+
+impl From<ArgName> for String {
+    fn from(name: ArgName) -> Self {
+        match name {
+            ArgName::One(name) => name.to_string(),
+            ArgName::Positional(None) => "*".to_owned(),
+            ArgName::Positional(Some(name)) => format!("*{name}"),
+            ArgName::Keyword(name) => format!("**{name}"),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What a case must keep beyond its types: every name it uses is defined, and instances have the parts of their class.
+
+use std::collections::HashSet;
+
+use super::{Call, Case, Class, Form, Name, NewForm, Step, Value};
+
+/// Why a case that can be read can't be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaseError {
+    /// A reference to an object that doesn't exist there.
+    #[error("{place}: there is no object `{name}` here; declare it under `objects` (before its first use)")]
+    Object {
+        /// Where the reference stands.
+        place: String,
+        /// The name referred to.
+        name: Name,
+    },
+    /// A class that doesn't exist.
+    #[error("{place}: there is no class `{name}`; declare it under `classes`")]
+    Class {
+        /// Where the reference stands.
+        place: String,
+        /// The name referred to.
+        name: Name,
+    },
+    /// An instance whose parts are not those of its class.
+    #[error("{place}: `new {class}`: {why}")]
+    Parts {
+        /// Where the instance stands.
+        place: String,
+        /// Its class.
+        class: Name,
+        /// What is missing or too much.
+        why: String,
+    },
+    /// An output of a call that comes later or never.
+    #[error("{place}: call {call} has not happened yet here")]
+    Output {
+        /// Where the reference stands.
+        place: String,
+        /// The call referred to.
+        call: usize,
+    },
+    /// A device that the case doesn't ask for.
+    #[error("{place}: device {device} needs `devices: {}` or more", device + 1)]
+    Device {
+        /// Where the array stands.
+        place: String,
+        /// The device.
+        device: u32,
+    },
+}
+
+impl Case {
+    /// Checks that names are defined, that instances fit their classes and that outputs exist.
+    pub fn validate(&self) -> Result<(), CaseError> {
+        let mut checker = Checker { case: self, alive: HashSet::new(), calls: 0 };
+        for (name, class) in &self.classes {
+            checker.class(name, class)?;
+        }
+        for (name, value) in &self.objects {
+            checker.value(&format!("objects.{name}"), value)?;
+            checker.alive.insert(name);
+        }
+        checker.value("function", &self.function)?;
+        for (i, step) in self.steps.iter().enumerate() {
+            checker.step(&format!("step {}", i + 1), step)?;
+        }
+        Ok(())
+    }
+}
+
+struct Checker<'c> {
+    case: &'c Case,
+    alive: HashSet<&'c Name>,
+    calls: usize,
+}
+
+impl<'c> Checker<'c> {
+    fn class(&self, name: &Name, class: &Class) -> Result<(), CaseError> {
+        const BUILTIN: [&str; 6] = ["str", "int", "float", "tuple", "list", "dict"];
+        match class {
+            Class::Subclass { of } if !BUILTIN.contains(&of.as_str()) && !self.case.classes.contains_key(of) => {
+                Err(CaseError::Class { place: format!("classes.{name}"), name: of.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn step(&mut self, place: &str, step: &'c Step) -> Result<(), CaseError> {
+        match step {
+            Step::Call(call) => {
+                self.call(place, call)?;
+                self.calls += 1;
+                Ok(())
+            }
+            Step::Drop(name) => {
+                if self.alive.remove(name) {
+                    Ok(())
+                } else {
+                    Err(CaseError::Object { place: place.to_owned(), name: name.clone() })
+                }
+            }
+            Step::Mutate(mutation) => {
+                self.object(place, &mutation.object)?;
+                mutation.value.iter().try_for_each(|value| self.value(place, value))
+            }
+            Step::Clear(_) => Ok(()),
+        }
+    }
+
+    fn call(&self, place: &str, call: &Call) -> Result<(), CaseError> {
+        for (i, value) in call.args.iter().enumerate() {
+            self.value(&format!("{place}, args[{i}]"), value)?;
+        }
+        for (name, value) in &call.kwargs {
+            self.value(&format!("{place}, kwargs.{name}"), value)?;
+        }
+        for value in call.function.iter().chain(&call.returns) {
+            self.value(place, value)?;
+        }
+        Ok(())
+    }
+
+    fn object(&self, place: &str, name: &Name) -> Result<(), CaseError> {
+        if self.alive.contains(name) {
+            Ok(())
+        } else {
+            Err(CaseError::Object { place: place.to_owned(), name: name.clone() })
+        }
+    }
+
+    fn value(&self, place: &str, value: &Value) -> Result<(), CaseError> {
+        match value {
+            Value::Array(array) => {
+                if let super::Library::Jax { placement, .. } = &array.library
+                    && placement.device >= self.case.devices
+                {
+                    return Err(CaseError::Device { place: place.to_owned(), device: placement.device });
+                }
+                return Ok(());
+            }
+            Value::Form(form) => match &**form {
+                Form::Ref(name) => return self.object(place, name),
+                Form::Class(name) if !self.case.classes.contains_key(name) => {
+                    return Err(CaseError::Class { place: place.to_owned(), name: name.clone() });
+                }
+                Form::New(new) => self.parts(place, new)?,
+                Form::Output(output) if output.call == 0 || output.call > self.calls => {
+                    return Err(CaseError::Output { place: place.to_owned(), call: output.call });
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        value.children().into_iter().try_for_each(|child| self.value(place, child))
+    }
+
+    fn parts(&self, place: &str, new: &NewForm) -> Result<(), CaseError> {
+        let Some(mut class) = self.case.classes.get(&new.class) else {
+            return Err(CaseError::Class { place: place.to_owned(), name: new.class.clone() });
+        };
+        while let Class::Subclass { of } = class
+            && let Some(base) = self.case.classes.get(of)
+        {
+            class = base;
+        }
+        let given = [
+            ("args", new.args.is_some()),
+            ("fields", new.fields.is_some()),
+            ("children", new.children.is_some()),
+            ("aux", new.aux.is_some()),
+            ("value", new.value.is_some()),
+            ("hash", new.hash.is_some()),
+            ("member", new.member.is_some()),
+        ];
+        let (needed, allowed): (&[&str], &[&str]) = match class {
+            Class::Namedtuple(_) => (&["args"], &[]),
+            Class::Node {} => (&["children"], &["aux"]),
+            Class::Dataclass { .. } | Class::Module { .. } | Class::PlainDataclass { .. } => (&["fields"], &[]),
+            Class::Plain { .. } => (&[], &["value", "hash"]),
+            Class::Enum(_) | Class::IntEnum(_) => (&["member"], &[]),
+            Class::Subclass { .. } => (&["value"], &[]),
+        };
+        let error = |why: String| {
+            Err(CaseError::Parts { place: place.to_owned(), class: new.class.clone(), why })
+        };
+        for (part, is_given) in given {
+            if needed.contains(&part) && !is_given {
+                return error(format!("`{part}` is missing"));
+            }
+            if is_given && !needed.contains(&part) && !allowed.contains(&part) {
+                return error(format!("a class of this kind has no `{part}`"));
+            }
+        }
+        match class {
+            Class::Namedtuple(fields) if new.args.as_ref().is_some_and(|args| args.len() != fields.len()) => {
+                error(format!("`args` must have {} elements", fields.len()))
+            }
+            Class::Dataclass { data, meta } => self.fields(new, data.iter().chain(meta)).or_else(error),
+            Class::Module { fields, static_ } => self.fields(new, fields.iter().chain(static_)).or_else(error),
+            Class::PlainDataclass { fields, .. } => self.fields(new, fields.iter()).or_else(error),
+            Class::Enum(members) | Class::IntEnum(members)
+                if new.member.as_ref().is_some_and(|member| !members.contains(member)) =>
+            {
+                error("there is no such member".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn fields<'n>(&self, new: &NewForm, declared: impl Iterator<Item = &'n Name>) -> Result<(), String> {
+        let given = new.fields.as_ref().expect("checked before");
+        let declared: Vec<_> = declared.collect();
+        if let Some(missing) = declared.iter().find(|name| !given.contains_key(**name)) {
+            return Err(format!("field `{missing}` is missing"));
+        }
+        match given.keys().find(|name| !declared.contains(name)) {
+            Some(extra) => Err(format!("there is no field `{extra}`")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Value {
+    /// The values that stand directly inside.
+    #[must_use]
+    pub fn children(&self) -> Vec<&Value> {
+        match self {
+            Self::List(items) => items.iter().collect(),
+            Self::Form(form) => form.children(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Form {
+    /// The values that stand directly inside.
+    #[must_use]
+    pub fn children(&self) -> Vec<&Value> {
+        match self {
+            Self::Tuple(items) | Self::Set(items) | Self::Frozenset(items) => items.iter().collect(),
+            Self::Dict(items) | Self::OrderedDict(items) | Self::MappingProxy(items) => {
+                items.0.iter().flat_map(|(key, value)| [key, value]).collect()
+            }
+            Self::DefaultDict(dict) => std::iter::once(&dict.factory)
+                .chain(dict.items.0.iter().flat_map(|(key, value)| [key, value]))
+                .collect(),
+            Self::Treedef(value) => vec![value],
+            Self::New(new) => new.parts().collect(),
+            Self::Closure(closure) => vec![&closure.over],
+            Self::Partial(partial) | Self::TreePartial(partial) => {
+                std::iter::once(&partial.func).chain(&partial.args).chain(partial.kwargs.values()).collect()
+            }
+            Self::Method(method) => vec![&method.of],
+            Self::Wrap(wrap) => vec![&wrap.func],
+            Self::Make(make) => {
+                make.args.iter().chain(make.kwargs.values()).chain(std::iter::once(&make.as_)).collect()
+            }
+            Self::Str(_)
+            | Self::Bytes(_)
+            | Self::Bytearray(_)
+            | Self::Complex(_)
+            | Self::Range(_)
+            | Self::Ellipsis {}
+            | Self::Object {}
+            | Self::NumpyScalar(..)
+            | Self::Dtype(_)
+            | Self::ScalarType(_)
+            | Self::ShapeDtypeStruct(_)
+            | Self::PartitionSpec(_)
+            | Self::Class(_)
+            | Self::Ref(_)
+            | Self::Output(_)
+            | Self::Lambda(_)
+            | Self::Def(_)
+            | Self::Global(_) => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,623 @@
+//! Values: what a case passes to a function.
+//!
+//! Python scalars and lists are themselves; a bare string is an array ([`super::array`]) and nothing else; everything
+//! else is a map with exactly one entry, whose key is the form's name. NaN and the infinities are written
+//! `{float: nan}`, so that YAML and JSON agree; integers beyond 64 bits `{int: "…"}`.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::de::{self, IntoDeserializer, MapAccess, SeqAccess};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::array::ArrayForm;
+use super::program::Param;
+use super::{Array, Dtype, Name};
+
+/// A value, as a recipe: it is built anew each time it is met, but for [`Form::Ref`] and [`Form::Global`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// `None`
+    None,
+    /// `True`, `False`
+    Bool(bool),
+    /// A Python int.
+    Int(i128),
+    /// A Python float; each NaN is a new object.
+    Float(f64),
+    /// An array.
+    Array(Array),
+    /// A list.
+    List(Vec<Value>),
+    /// Everything that is written as a map.
+    Form(Box<Form>),
+}
+
+impl From<Form> for Value {
+    fn from(form: Form) -> Self {
+        Self::Form(Box::new(form))
+    }
+}
+
+impl From<Array> for Value {
+    fn from(array: Array) -> Self {
+        Self::Array(array)
+    }
+}
+
+/// The values that are written as a map with one entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Form {
+    /// A Python str.
+    Str(String),
+    /// A Python bytes object, from ASCII text.
+    Bytes(String),
+    /// A bytearray, from ASCII text.
+    Bytearray(String),
+    /// A Python complex number: real and imaginary part.
+    Complex([f64; 2]),
+    /// A tuple.
+    Tuple(Vec<Value>),
+    /// A set.
+    Set(Vec<Value>),
+    /// A frozenset, inserted in this order.
+    Frozenset(Vec<Value>),
+    /// `range(…)`: one to three numbers.
+    Range(Vec<i64>),
+    /// A dict, in this insertion order.
+    Dict(DictItems),
+    /// A `collections.OrderedDict`.
+    OrderedDict(DictItems),
+    /// A `collections.defaultdict`.
+    DefaultDict(DefaultDictForm),
+    /// A `types.MappingProxyType` around a dict.
+    MappingProxy(DictItems),
+    /// `...`
+    Ellipsis {},
+    /// A new `object()`.
+    Object {},
+    /// A NumPy scalar: dtype and number.
+    NumpyScalar(Dtype, f64),
+    /// `numpy.dtype(…)`
+    Dtype(Dtype),
+    /// The scalar type itself, `numpy.float32`.
+    ScalarType(Dtype),
+    /// `jax.ShapeDtypeStruct` of that aval.
+    ShapeDtypeStruct(#[cfg_attr(feature = "schema", schemars(with = "String"))] ArrayText),
+    /// `jax.sharding.PartitionSpec`: for each dimension an axis name or null.
+    PartitionSpec(Vec<Option<Name>>),
+    /// The `PyTreeDef` of a value.
+    Treedef(Value),
+    /// A class of the case, itself.
+    Class(Name),
+    /// An instance of a class of the case.
+    New(NewForm),
+    /// An object of the case, by name: the same object each time.
+    Ref(Name),
+    /// A leaf or subtree of what an earlier call returned.
+    Output(OutputForm),
+    /// A new lambda.
+    Lambda(LambdaForm),
+    /// A `def` executed anew.
+    Def(DefForm),
+    /// A `def` executed anew, that closes over a value.
+    Closure(ClosureForm),
+    /// A function found by its dotted name in a library: the same object each time.
+    Global(String),
+    /// A new `functools.partial`.
+    Partial(PartialForm),
+    /// A new `jax.tree_util.Partial`: a pytree node.
+    TreePartial(PartialForm),
+    /// A bound method, made anew by attribute access.
+    Method(MethodForm),
+    /// A new wrapper around a function.
+    Wrap(WrapForm),
+    /// What a library's function returns, called with these arguments.
+    Make(MakeForm),
+}
+
+/// An [`Array`] in the short notation where no other value can stand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArrayText(pub Array);
+
+impl Serialize for ArrayText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.text().0)
+    }
+}
+
+impl<'de> Deserialize<'de> for ArrayText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// A `collections.defaultdict`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DefaultDictForm {
+    /// The `default_factory`, None if not given.
+    #[serde(default = "none", skip_serializing_if = "is_none")]
+    pub factory: Value,
+    /// The items.
+    #[serde(default)]
+    pub items: DictItems,
+}
+
+fn none() -> Value {
+    Value::None
+}
+
+fn is_none(value: &Value) -> bool {
+    *value == Value::None
+}
+
+/// An instance of a class of the case: which parts it has depends on the kind of class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewForm {
+    /// The class.
+    pub class: Name,
+    /// Of a namedtuple: its elements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<Vec<Value>>,
+    /// Of a dataclass or Module: its fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<IndexMap<Name, Value>>,
+    /// Of a registered node: its children.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub children: Option<Vec<Value>>,
+    /// Of a registered node: its aux data, None if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aux: Option<Value>,
+    /// Of a plain class: what `==` and hash may look at. Of a subclass of a builtin: the builtin's value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Of a plain class with `hash: chosen`: the number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<i64>,
+    /// Of an enum: the member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<Name>,
+}
+
+impl NewForm {
+    /// An instance of `class` with no parts.
+    #[must_use]
+    pub fn of(class: Name) -> Self {
+        Self { class, args: None, fields: None, children: None, aux: None, value: None, hash: None, member: None }
+    }
+
+    /// The values of the parts.
+    pub fn parts(&self) -> impl Iterator<Item = &Value> {
+        let Self { class: _, args, fields, children, aux, value, hash: _, member: _ } = self;
+        args.iter()
+            .flatten()
+            .chain(fields.iter().flat_map(IndexMap::values))
+            .chain(children.iter().flatten())
+            .chain(aux)
+            .chain(value)
+    }
+}
+
+/// What an earlier call returned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OutputForm {
+    /// The number of the call, counted from 1.
+    pub call: usize,
+    /// The way from the output's root, by position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<usize>,
+}
+
+/// A new lambda.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LambdaForm {}
+
+/// A `def`: its body returns the array leaves that it uses.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DefForm {
+    /// The parameters; `*args, **kwargs` if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<Vec<Param>>,
+    /// The parameters that the body uses; all if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses: Option<Vec<Name>>,
+    /// Python source that defines `f` instead: a real program. It is run with `jax`, `jnp`, `eqx` and `optax` in scope,
+    /// and the case's objects by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// A `def` that closes over a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ClosureForm {
+    /// The value closed over.
+    pub over: Value,
+}
+
+/// A partial application.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PartialForm {
+    /// The function.
+    pub func: Value,
+    /// Positional arguments bound.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<Value>,
+    /// Keyword arguments bound.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub kwargs: IndexMap<Name, Value>,
+}
+
+/// A bound method, `of.method`: of a Module it is a Module itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MethodForm {
+    /// The instance. Every class of a case has the method `method`.
+    pub of: Value,
+}
+
+/// A wrapper around a function.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct WrapForm {
+    /// What wraps it.
+    pub by: Wrapper,
+    /// The function.
+    pub func: Value,
+}
+
+/// A function transformation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Wrapper {
+    /// `jax.jit`
+    Jit,
+    /// `jax.vmap`
+    Vmap,
+    /// `jax.grad`
+    Grad,
+    /// `jax.checkpoint`
+    Checkpoint,
+    /// `jax.custom_jvp`
+    CustomJvp,
+    /// `equinox.filter_jit`: a Module, so a pytree whose leaf is the function.
+    FilterJit,
+    /// `equinox.filter_grad`: likewise.
+    FilterGrad,
+    /// `equinox.filter_vmap`: likewise.
+    FilterVmap,
+}
+
+/// What a library's function returns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MakeForm {
+    /// Its dotted name, as in `optax.adam`.
+    pub call: String,
+    /// Positional arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<Value>,
+    /// Keyword arguments.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub kwargs: IndexMap<Name, Value>,
+    /// What it returns, in the words of a case. A model reads this; a target checks that the real thing has the same
+    /// leaves and fails the case if it doesn't.
+    #[serde(rename = "as")]
+    pub as_: Value,
+}
+
+/// The items of a dict in insertion order: a map if all keys are strings, a list of pairs otherwise.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DictItems(pub Vec<(Value, Value)>);
+
+impl Serialize for DictItems {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut texts = Vec::with_capacity(self.0.len());
+        for (key, _) in &self.0 {
+            if let Value::Form(form) = key
+                && let Form::Str(text) = &**form
+                && !texts.contains(&text)
+            {
+                texts.push(text);
+            }
+        }
+        if texts.len() < self.0.len() {
+            return self.0.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(Some(texts.len()))?;
+        for (text, (_, value)) in texts.iter().zip(&self.0) {
+            map.serialize_entry(text, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for DictItems {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = DictItems;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map (its keys are Python strings) or a list of `[key, value]` pairs")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DictItems, A::Error> {
+                let mut items = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    items.push((Form::Str(key).into(), map.next_value()?));
+                }
+                Ok(DictItems(items))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<DictItems, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(DictItems(items))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entry = |serializer: S, key: &str, text: &str| {
+            let mut map = serializer.serialize_map(Some(1))?;
+            map.serialize_entry(key, text)?;
+            map.end()
+        };
+        match self {
+            Self::None => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Int(value) => match i64::try_from(*value) {
+                Ok(value) => serializer.serialize_i64(value),
+                Err(_) => entry(serializer, "int", &value.to_string()),
+            },
+            Self::Float(value) if value.is_finite() => serializer.serialize_f64(*value),
+            Self::Float(value) if value.is_nan() => entry(serializer, "float", "nan"),
+            Self::Float(value) => entry(serializer, "float", if *value > 0.0 { "inf" } else { "-inf" }),
+            Self::Array(array) => match array.text() {
+                (text, true) => serializer.serialize_str(&text),
+                (_, false) => {
+                    let mut map = serializer.serialize_map(Some(1))?;
+                    map.serialize_entry("array", &ArrayForm::from(array))?;
+                    map.end()
+                }
+            },
+            Self::List(items) => {
+                let mut seq = serializer.serialize_seq(Some(items.len()))?;
+                for item in items {
+                    seq.serialize_element(item)?;
+                }
+                seq.end()
+            }
+            Self::Form(form) => form.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> de::Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value: null, a bool, a number, an array such as `f32[3]`, a list, or a map such as `{tuple: […]}`")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+        Ok(Value::None)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Value, E> {
+        Ok(Value::None)
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Int(value.into()))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Int(value.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        if value.is_finite() {
+            Ok(Value::Float(value))
+        } else {
+            Err(E::custom(format_args!("write {{float: {}}}, which JSON can say too", float_text(value))))
+        }
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        text.parse().map(Value::Array).map_err(E::custom)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Value::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let Some(tag) = map.next_key::<String>()? else {
+            return Err(de::Error::custom("an empty map is no value: a dict is written `{dict: {}}`"));
+        };
+        let value = match tag.as_str() {
+            "int" => Value::Int(map.next_value::<String>()?.parse().map_err(de::Error::custom)?),
+            "float" => match map.next_value::<String>()?.as_str() {
+                "nan" => Value::Float(f64::NAN),
+                "inf" => Value::Float(f64::INFINITY),
+                "-inf" => Value::Float(f64::NEG_INFINITY),
+                other => {
+                    return Err(de::Error::custom(format_args!("`{{float: {other}}}`: only nan, inf and -inf are written so")));
+                }
+            },
+            "array" => {
+                let form: ArrayForm = map.next_value()?;
+                Value::Array(form.try_into().map_err(de::Error::custom)?)
+            }
+            _ => Form::deserialize(Tagged { tag: &tag, map: &mut map })?.into(),
+        };
+        match map.next_key::<String>()? {
+            None => Ok(value),
+            Some(extra) => Err(de::Error::custom(format_args!(
+                "a value has one form, and here are two, `{tag}` and `{extra}`; a dict is written `{{dict: {{…}}}}`"
+            ))),
+        }
+    }
+}
+
+fn float_text(value: f64) -> &'static str {
+    match value {
+        _ if value.is_nan() => "nan",
+        _ if value > 0.0 => "inf",
+        _ => "-inf",
+    }
+}
+
+/// The entry of a map whose key was read already, as an externally tagged enum.
+struct Tagged<'t, A> {
+    tag: &'t str,
+    map: &'t mut A,
+}
+
+impl<'de, A: MapAccess<'de>> Deserializer<'de> for Tagged<'_, A> {
+    type Error = A::Error;
+
+    fn deserialize_any<V: de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, A::Error> {
+        visitor.visit_enum(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de, A: MapAccess<'de>> de::EnumAccess<'de> for Tagged<'_, A> {
+    type Error = A::Error;
+    type Variant = Self;
+
+    fn variant_seed<V: de::DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), A::Error> {
+        let tag: de::value::StrDeserializer<'_, A::Error> = self.tag.into_deserializer();
+        Ok((seed.deserialize(tag)?, self))
+    }
+}
+
+impl<'de, A: MapAccess<'de>> de::VariantAccess<'de> for Tagged<'_, A> {
+    type Error = A::Error;
+
+    fn unit_variant(self) -> Result<(), A::Error> {
+        self.map.next_value()
+    }
+
+    fn newtype_variant_seed<T: de::DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+
+    fn tuple_variant<V: de::Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(Fields { len: Some(len), visitor })
+    }
+
+    fn struct_variant<V: de::Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(Fields { len: None, visitor })
+    }
+}
+
+/// Reads the fields of a variant: a list for a tuple variant, a map for a struct variant.
+struct Fields<V> {
+    len: Option<usize>,
+    visitor: V,
+}
+
+impl<'de, V: de::Visitor<'de>> de::DeserializeSeed<'de> for Fields<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        match self.len {
+            Some(len) => deserializer.deserialize_tuple(len, self.visitor),
+            None => deserializer.deserialize_map(self.visitor),
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Value {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Value".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let value = generator.subschema_for::<Self>();
+        let form = generator.subschema_for::<Form>();
+        let array = generator.subschema_for::<ArrayForm>();
+        let only = |key: &str, schema: serde_json::Value| {
+            serde_json::json!({
+                "type": "object", "properties": { key: schema }, "required": [key], "additionalProperties": false,
+            })
+        };
+        schemars::json_schema!({
+            "description": "A Python value. A bare string is an array in JAX's notation, such as f32[3,4] or ~f32[].",
+            "anyOf": [
+                { "type": ["null", "boolean", "number"] },
+                { "type": "string", "description": "An array: f32[3,4], ~f32[] (weak), np:f32[3], key<fry>[2], f32[3]@1." },
+                { "type": "array", "items": value, "description": "A list." },
+                only("int", serde_json::json!({ "type": "string", "pattern": "^-?[0-9]+$" })),
+                only("float", serde_json::json!({ "enum": ["nan", "inf", "-inf"] })),
+                only("array", array.to_value()),
+                form,
+            ],
+        })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for DictItems {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "DictItems".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let value = generator.subschema_for::<Value>();
+        let pair = serde_json::json!({ "type": "array", "items": value, "minItems": 2, "maxItems": 2 });
+        schemars::json_schema!({
+            "description": "A map (its keys are Python strings) or a list of [key, value] pairs.",
+            "anyOf": [
+                { "type": "object", "additionalProperties": value },
+                { "type": "array", "items": pair },
+            ],
+        })
+    }
+}

@@ -1,0 +1,408 @@
+//! A campaign: many pairs through the three witnesses, on several processes of the target at once.
+//!
+//! The outcome depends on the seed alone, not on how the work was divided.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use indexmap::IndexMap;
+use serde::Serialize;
+
+use super::compare::{Alone, Judgement, judge};
+use super::finding::{Finding, depth, differences, statements};
+use crate::case::LayerSet;
+use crate::generate::{Discard, Generator, Pair, Plan, Source, shrink};
+use crate::spec::{Profile, Rule, Spec};
+use crate::target::{Observation, Target, TargetError};
+
+/// How many pairs a worker takes at once.
+const BATCH: u64 = 64;
+/// How often a draw that gave no case is repeated.
+const DRAWS: u64 = 8;
+/// How many disagreements are made small; the rest is counted.
+const SHRUNK: usize = 10;
+/// How many cases are tried to make one disagreement small.
+const SHRINK_BUDGET: usize = 600;
+/// How many pairs of a single rule are tried before a composed disagreement is taken as composed.
+const ALONE_TRIES: u64 = 48;
+
+/// One part of a campaign that is divided among machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part, from 1.
+    pub number: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+/// Opens one more process of the target.
+pub type Opener<'o> = dyn Fn() -> Result<Box<dyn Target + 'o>, TargetError> + Sync + 'o;
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct Campaign<'s> {
+    /// The spec.
+    pub spec: &'s Spec,
+    /// Makes the pairs.
+    pub generator: Generator<'s>,
+    /// The model's profile.
+    pub profile: &'s Profile,
+    /// Version of the implementation.
+    pub version: String,
+    /// The layers that the target can observe.
+    pub visible: LayerSet,
+    /// The seed.
+    pub seed: u64,
+    /// How many pairs.
+    pub pairs: u64,
+    /// Which part of them.
+    pub shard: Shard,
+    /// How many processes.
+    pub jobs: usize,
+}
+
+/// The counts of a family.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct FamilyCount {
+    /// Its rules.
+    pub rules: usize,
+    /// Those of them that state a stale hit.
+    pub hazards: usize,
+    /// Pairs that were compared.
+    pub pairs: u64,
+    /// Those on which rule and model agree.
+    pub rule_model: u64,
+    /// Those on which model and target agree.
+    pub model_target: u64,
+}
+
+/// What the target could not run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Failure {
+    /// The rules of the case.
+    pub rules: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What came of a campaign.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Summary {
+    /// By family, in the order of the spec.
+    pub families: IndexMap<String, FamilyCount>,
+    /// Pairs that were compared, by rule: those in which it was the first of the plan.
+    pub rules: BTreeMap<String, u64>,
+    /// The disagreements, made small, by the number of their pair.
+    pub findings: Vec<Finding>,
+    /// How many disagreements were not made small.
+    pub more_findings: usize,
+    /// What the target can't do, and how often it was asked.
+    pub unsupported: BTreeMap<String, u64>,
+    /// How many cases could not be built in Python at all.
+    pub unbuildable: u64,
+    /// How many draws gave no case.
+    pub discarded: u64,
+    /// What the target, or the model, could not run for a reason of its own.
+    pub failures: Vec<Failure>,
+    /// How many pairs held several planted pairs.
+    pub composed: u64,
+}
+
+impl Summary {
+    /// Whether nothing speaks against the target.
+    #[must_use]
+    pub fn conforms(&self) -> bool {
+        self.findings.is_empty() && self.failures.is_empty()
+    }
+
+    /// How many pairs were compared.
+    #[must_use]
+    pub fn pairs(&self) -> u64 {
+        self.families.values().map(|family| family.pairs).sum()
+    }
+}
+
+/// A disagreement, before it is made small.
+struct Raw<'s> {
+    index: u64,
+    plan: Plan<'s>,
+    alone: Alone,
+}
+
+/// What one draw gave.
+struct Drawn<'s> {
+    index: u64,
+    plan: Plan<'s>,
+    pair: Pair,
+}
+
+#[derive(Default)]
+struct Shared<'s> {
+    summary: Summary,
+    raw: Vec<Raw<'s>>,
+}
+
+impl<'s> Campaign<'s> {
+    /// Runs it. `first` is a process that is open already; `open` opens the others. `progress` hears after each batch how
+    /// many pairs are done.
+    pub fn run<'o>(
+        &self,
+        first: Box<dyn Target + 'o>,
+        open: &Opener<'o>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Summary, TargetError> {
+        let shared = Mutex::new(Shared { summary: self.empty_summary(), raw: Vec::new() });
+        let next = AtomicU64::new(0);
+        let stop = AtomicBool::new(false);
+        let kept: Mutex<Option<Box<dyn Target + 'o>>> = Mutex::new(None);
+        let worker = |target: Result<Box<dyn Target + 'o>, TargetError>| -> Result<(), TargetError> {
+            let outcome = target.and_then(|mut target| {
+                while !stop.load(Ordering::Relaxed) {
+                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    if start >= self.pairs {
+                        break;
+                    }
+                    let done = self.batch(start, target.as_mut(), &shared)?;
+                    progress(done);
+                }
+                *lock(&kept) = Some(target);
+                Ok(())
+            });
+            if outcome.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            outcome
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..self.jobs).map(|_| scope.spawn(|| worker(open()))).collect();
+            let mine = worker(Ok(first));
+            let theirs = others.into_iter().map(|handle| handle.join().expect("a worker doesn't panic"));
+            theirs.fold(mine, Result::and)
+        })?;
+        let Shared { mut summary, raw } = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut target = lock(&kept).take().expect("a worker that ended well has kept its target");
+        self.findings(raw, target.as_mut(), &mut summary)?;
+        summary.failures.sort_by(|a, b| (&a.rules, &a.reason).cmp(&(&b.rules, &b.reason)));
+        summary.failures.dedup_by(|a, b| a.rules == b.rules && a.reason == b.reason);
+        Ok(summary)
+    }
+
+    fn empty_summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        for rule in self.generator.rules() {
+            let family = summary.families.entry(rule.family().to_owned()).or_default();
+            family.rules += 1;
+            family.hazards += usize::from(self.generator.outcome(rule).is_some_and(|outcome| outcome.stale));
+            summary.rules.insert(rule.id.clone(), 0);
+        }
+        summary
+    }
+
+    fn indices(&self, start: u64) -> impl Iterator<Item = u64> {
+        let shard = self.shard;
+        (start..(start + BATCH).min(self.pairs)).filter(move |index| index % shard.of == shard.number - 1)
+    }
+
+    /// Runs one batch; how many pairs it had.
+    fn batch(&self, start: u64, target: &mut (dyn Target + '_), shared: &Mutex<Shared<'s>>) -> Result<u64, TargetError> {
+        let mut drawn = Vec::new();
+        let mut discarded = 0;
+        let mut failures = Vec::new();
+        for index in self.indices(start) {
+            match self.draw(index, &mut discarded) {
+                Ok(one) => drawn.push(one),
+                Err((plan, Discard::Broken(reason))) => failures.push(Failure { rules: plan.name(), reason }),
+                Err(_) => {}
+            }
+        }
+        let cases: Vec<_> = drawn.iter().map(|one| one.pair.case.clone()).collect();
+        let observed = target.observe(&cases)?;
+        let judged: Vec<_> = drawn
+            .iter()
+            .zip(&observed)
+            .map(|(one, seen)| judge(&one.pair.case, &one.pair.expected.calls, self.profile, self.visible, seen))
+            .collect();
+        let mut shared = lock(shared);
+        shared.summary.discarded += discarded;
+        shared.summary.failures.extend(failures);
+        for (one, judgement) in drawn.into_iter().zip(judged) {
+            shared.count(one, judgement);
+        }
+        Ok((start + BATCH).min(self.pairs) - start)
+    }
+
+    fn draw(&self, index: u64, discarded: &mut u64) -> Result<Drawn<'s>, (Plan<'s>, Discard)> {
+        let mut last = None;
+        for attempt in 0..DRAWS {
+            let mut source = Source::random(mix(self.seed, index, attempt));
+            let plan = self.generator.plan(usize::try_from(index).unwrap_or(usize::MAX), &mut source);
+            match self.generator.pair(&plan, &mut source) {
+                Ok(pair) => return Ok(Drawn { index, plan, pair }),
+                Err(discard) => {
+                    *discarded += 1;
+                    last = Some((plan, discard));
+                }
+            }
+        }
+        Err(last.expect("at least one draw was made"))
+    }
+
+    /// Makes the first disagreement of each rule and kind small.
+    fn findings(&self, mut raw: Vec<Raw<'s>>, target: &mut (dyn Target + '_), summary: &mut Summary) -> Result<(), TargetError> {
+        raw.sort_by_key(|raw| (raw.plan.rules.len(), raw.index));
+        let mut groups: IndexMap<(String, Alone), (Raw<'s>, usize)> = IndexMap::new();
+        for one in raw {
+            groups.entry((one.plan.rules[0].id.clone(), one.alone)).or_insert_with(|| (one, 0)).1 += 1;
+        }
+        for (i, (_, (one, count))) in groups.into_iter().enumerate() {
+            if i >= SHRUNK {
+                summary.more_findings += count;
+                continue;
+            }
+            let finding = self.finding(&one, count, target)?;
+            match summary.findings.iter_mut().find(|known| known.case == finding.case && known.alone == finding.alone) {
+                Some(known) => known.count += count,
+                None => summary.findings.push(finding),
+            }
+        }
+        Ok(())
+    }
+
+    fn finding(&self, raw: &Raw<'s>, count: usize, target: &mut (dyn Target + '_)) -> Result<Finding, TargetError> {
+        let mut hunt = Hunt { campaign: self, target, alone: raw.alone, failure: None };
+        let (plan, choices) = hunt.start(raw);
+        let small = shrink(choices, SHRINK_BUDGET, |choices| hunt.disagrees(&plan, choices.to_vec()));
+        if let Some(error) = hunt.failure.take() {
+            return Err(error);
+        }
+        let pair = self.generator.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
+        let seen = target.observe(std::slice::from_ref(&pair.case))?.remove(0);
+        let testimony = match judge(&pair.case, &pair.expected.calls, self.profile, self.visible, &seen) {
+            Judgement::Differs(_, testimony) => testimony,
+            // The target says now this and now that: the testimony of the first time is gone, and this is what is left.
+            _ => super::Testimony { rule: pair.expected.calls.clone(), model: Vec::new(), target: Vec::new() },
+        };
+        let detail = match &seen {
+            Observation::Calls(calls) => calls.iter().rev().find_map(|call| call.error.as_ref()).map(|e| e.message.clone()),
+            Observation::Crashed(how) => Some(how.clone()),
+            _ => None,
+        };
+        let rules: Vec<String> = plan.rules.iter().map(|rule: &&Rule| rule.id.clone()).collect();
+        Ok(Finding {
+            says: statements(self.spec, &rules),
+            rules,
+            alone: raw.alone,
+            testimony,
+            differences: differences(&pair.case, self.profile),
+            depth: depth(&pair.case),
+            case: pair.case,
+            detail: detail.filter(|text| !text.is_empty()),
+            pair: raw.index,
+            count,
+            implementation: self.profile.profile.clone(),
+            version: self.version.clone(),
+        })
+    }
+}
+
+impl<'s> Shared<'s> {
+    fn count(&mut self, one: Drawn<'s>, judgement: Judgement) {
+        let Drawn { index, plan, .. } = one;
+        let summary = &mut self.summary;
+        let (rule_model, model_target) = match judgement {
+            Judgement::Holds => (1, 1),
+            Judgement::Differs(alone, testimony) => {
+                self.raw.push(Raw { index, plan: plan.clone(), alone });
+                (u64::from(testimony.rule == testimony.model), u64::from(testimony.model == testimony.target))
+            }
+            Judgement::Unsupported(what) => {
+                *summary.unsupported.entry(what).or_default() += 1;
+                return;
+            }
+            Judgement::Unbuildable => {
+                summary.unbuildable += 1;
+                return;
+            }
+            Judgement::Failed(reason) | Judgement::Unpredictable(reason) => {
+                summary.failures.push(Failure { rules: plan.name(), reason });
+                return;
+            }
+        };
+        summary.composed += u64::from(plan.rules.len() > 1);
+        *summary.rules.entry(plan.rules[0].id.clone()).or_default() += 1;
+        let family = summary.families.entry(plan.rules[0].family().to_owned()).or_default();
+        family.pairs += 1;
+        family.rule_model += rule_model;
+        family.model_target += model_target;
+    }
+}
+
+/// The search for the smallest case that shows a disagreement of the same kind.
+struct Hunt<'h, 's, 't> {
+    campaign: &'h Campaign<'s>,
+    target: &'h mut (dyn Target + 't),
+    alone: Alone,
+    failure: Option<TargetError>,
+}
+
+impl<'s> Hunt<'_, 's, '_> {
+    /// The plan and choices to start from: those of a single rule if one of the plan's shows it alone.
+    fn start(&mut self, raw: &Raw<'s>) -> (Plan<'s>, Vec<u32>) {
+        let campaign = self.campaign;
+        if raw.plan.rules.len() > 1 {
+            for rule in &raw.plan.rules {
+                let plan = Plan { rules: vec![*rule] };
+                for attempt in 0..ALONE_TRIES {
+                    let mut source = Source::random(mix(campaign.seed, raw.index, DRAWS + attempt));
+                    if campaign.generator.pair(&plan, &mut source).is_err() {
+                        continue;
+                    }
+                    let choices = source.into_choices();
+                    if self.disagrees(&plan, choices.clone()) {
+                        return (plan, choices);
+                    }
+                }
+            }
+        }
+        // Only the choices of the pair count, not those of the plan before it: draw both again and keep the former.
+        for attempt in 0..DRAWS {
+            let mut source = Source::random(mix(campaign.seed, raw.index, attempt));
+            let plan = campaign.generator.plan(usize::try_from(raw.index).unwrap_or(usize::MAX), &mut source);
+            let before = source.choices().len();
+            if campaign.generator.pair(&plan, &mut source).is_ok() {
+                return (plan, source.into_choices().split_off(before));
+            }
+        }
+        (raw.plan.clone(), Vec::new())
+    }
+
+    fn disagrees(&mut self, plan: &Plan<'s>, choices: Vec<u32>) -> bool {
+        if self.failure.is_some() {
+            return false;
+        }
+        let campaign = self.campaign;
+        let Ok(pair) = campaign.generator.pair(plan, &mut Source::playback(choices)) else { return false };
+        let seen = match self.target.observe(std::slice::from_ref(&pair.case)) {
+            Ok(mut seen) => seen.remove(0),
+            Err(error) => {
+                self.failure = Some(error);
+                return false;
+            }
+        };
+        let judgement = judge(&pair.case, &pair.expected.calls, campaign.profile, campaign.visible, &seen);
+        matches!(judgement, Judgement::Differs(alone, _) if alone == self.alone)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A seed for each draw (the finalizer of SplitMix64).
+fn mix(seed: u64, index: u64, attempt: u64) -> u64 {
+    let mut z = seed.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(attempt << 56);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

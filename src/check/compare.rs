@@ -1,0 +1,97 @@
+//! Compares what the three witnesses say of a case.
+
+use serde::Serialize;
+
+use crate::case::{Case, LayerSet, Verdict};
+use crate::model::{ModelError, predict};
+use crate::spec::Profile;
+use crate::target::Observation;
+
+/// Who stands alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alone {
+    /// Model and target agree: the rule is wrong, or doesn't say enough.
+    Rule,
+    /// Rule and target agree: a defect of jitkey.
+    Model,
+    /// Rule and model agree: a finding about the target.
+    Target,
+    /// No two agree.
+    Everyone,
+}
+
+impl Alone {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Rule => "the rule stands alone",
+            Self::Model => "the model stands alone: a defect of jitkey",
+            Self::Target => "the target stands alone",
+            Self::Everyone => "no two agree",
+        }
+    }
+}
+
+/// What the witnesses say, one verdict a call each, as far as the target can see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Testimony {
+    /// What follows from the rules.
+    pub rule: Vec<Verdict>,
+    /// What the model predicts.
+    pub model: Vec<Verdict>,
+    /// What the target did. An answer that is no result is an error of that name.
+    pub target: Vec<Verdict>,
+}
+
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// All agree.
+    Holds,
+    /// Somebody differs.
+    Differs(Alone, Testimony),
+    /// The target can't do it, and says what.
+    Unsupported(String),
+    /// The values can't be built at all.
+    Unbuildable,
+    /// The target's own code failed.
+    Failed(String),
+    /// The model doesn't know it: a defect of the rule that made the case.
+    Unpredictable(String),
+}
+
+/// Judges an observation of `case` against what the rules expect and what the model predicts.
+#[must_use]
+pub fn judge(
+    case: &Case,
+    expected: &[Verdict],
+    profile: &Profile,
+    visible: LayerSet,
+    observation: &Observation,
+) -> Judgement {
+    let target = match observation {
+        Observation::Calls(calls) => calls.iter().map(|call| call.verdict().seen_by(visible)).collect(),
+        Observation::Unsupported(what) => return Judgement::Unsupported(what.clone()),
+        Observation::Unbuildable(_) => return Judgement::Unbuildable,
+        Observation::Failed(why) => return Judgement::Failed(why.clone()),
+        Observation::Crashed(_) => vec![Verdict::Error("crash".to_owned()); expected.len()],
+        Observation::TimedOut => vec![Verdict::Error("time-out".to_owned()); expected.len()],
+    };
+    let seen = |verdicts: &[Verdict]| verdicts.iter().map(|verdict| verdict.seen_by(visible)).collect::<Vec<_>>();
+    let model = match predict(case, profile) {
+        Ok(model) => seen(&model),
+        Err(ModelError::Unbuildable(_)) => return Judgement::Unbuildable,
+        Err(error @ ModelError::Unsupported(_)) => return Judgement::Unpredictable(error.to_string()),
+    };
+    let rule = seen(expected);
+    let alone = match (rule == model, model == target, rule == target) {
+        (true, true, _) => return Judgement::Holds,
+        (true, false, _) => Alone::Target,
+        (false, true, _) => Alone::Rule,
+        (false, false, true) => Alone::Model,
+        (false, false, false) => Alone::Everyone,
+    };
+    Judgement::Differs(alone, Testimony { rule, model, target })
+}

@@ -1,0 +1,92 @@
+//! A finding: a disagreement, made as small as it gets.
+
+use serde::Serialize;
+
+use super::compare::{Alone, Testimony};
+use crate::case::{Case, Step, Value};
+use crate::model::{Difference, Simulation};
+use crate::spec::{CaseFile, Outcome, Profile, Spec};
+
+/// A disagreement between the witnesses.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// The rules that made the case.
+    pub rules: Vec<String>,
+    /// What they say.
+    pub says: Vec<String>,
+    /// Who stands alone.
+    pub alone: Alone,
+    /// What each says of the smallest case.
+    pub testimony: Testimony,
+    /// The smallest case found.
+    pub case: Case,
+    /// How the key of the last call differs from that of the call before, as the model sees it.
+    pub differences: Vec<Difference>,
+    /// How many containers stand around its deepest leaf.
+    pub depth: usize,
+    /// What the target said besides: the message of its exception, or how it ended.
+    pub detail: Option<String>,
+    /// The number of the pair in the campaign, before it was made smaller.
+    pub pair: u64,
+    /// How many pairs of the campaign disagreed in the same rule and the same way.
+    pub count: usize,
+    /// The implementation and version that the case was made for.
+    pub implementation: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Finding {
+    /// A name for its file.
+    #[must_use]
+    pub fn file_name(&self, number: usize) -> String {
+        let name: String = self.rules.join("+").chars().map(|c| if c == '/' { '-' } else { c }).collect();
+        format!("{name}-{number}.yaml")
+    }
+
+    /// The case with what the rules expect of it, as a file that every verb can read.
+    #[must_use]
+    pub fn case_file(&self) -> CaseFile {
+        let outcome = Outcome { calls: self.testimony.rule.clone(), stale: false, when_missed: None };
+        CaseFile {
+            id: format!("finding/{}", self.rules.join("+")),
+            says: self.says.join(" "),
+            version: Some(self.version.clone()),
+            expect: Some(outcome.into()),
+            ..CaseFile::bare(&self.implementation, self.case.clone())
+        }
+    }
+}
+
+/// What the rules of a finding say.
+pub(super) fn statements(spec: &Spec, rules: &[String]) -> Vec<String> {
+    rules.iter().filter_map(|id| spec.rules.get(id)).map(|rule| rule.says.clone()).collect()
+}
+
+/// How the key of the last call that missed the fast path differs from the one before.
+#[must_use]
+pub fn differences(case: &Case, profile: &Profile) -> Vec<Difference> {
+    let Ok(mut simulation) = Simulation::explaining(case, profile) else { return Vec::new() };
+    let mut last = Vec::new();
+    for step in &case.steps {
+        match simulation.step(step) {
+            Ok(Some(prediction)) => last = prediction.differences,
+            Ok(None) => {}
+            Err(_) => return Vec::new(),
+        }
+    }
+    last
+}
+
+/// How many containers stand around the deepest value of any argument.
+#[must_use]
+pub fn depth(case: &Case) -> usize {
+    fn of(value: &Value) -> usize {
+        value.children().into_iter().map(|child| of(child) + 1).max().unwrap_or(0)
+    }
+    let arguments = case.steps.iter().filter_map(|step| match step {
+        Step::Call(call) => Some(call.args.iter().chain(call.kwargs.values())),
+        _ => None,
+    });
+    arguments.flatten().map(of).max().unwrap_or(0)
+}

@@ -1,0 +1,12 @@
+//! The checker: generate, predict, observe, compare, shrink.
+//!
+//! Three witnesses speak of each case: the rules, the reference model and the target. Where they differ, the checker says
+//! who stands alone.
+
+mod campaign;
+mod compare;
+mod finding;
+
+pub use campaign::{Campaign, Failure, FamilyCount, Opener, Shard, Summary};
+pub use compare::{Alone, Judgement, Testimony, judge};
+pub use finding::Finding;

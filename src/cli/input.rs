@@ -1,0 +1,76 @@
+//! The cases that verbs read: files of YAML, JSON or JSON lines, folders of them, and stdin.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::CliError;
+use crate::case::{Case, text};
+use crate::spec::CaseFile;
+
+/// The cases of `path`: of a file, of all files of a folder, or of stdin for `-`. A file holds one case with its name, a
+/// list of them, one a line (`.jsonl`), or a bare case, for which `api` has to be given.
+pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<CaseFile>, CliError> {
+    let unreadable = |error: std::io::Error| CliError::Usage(format!("{}: {error}", path.display()));
+    if path.is_dir() {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()).map_err(unreadable)?;
+        files.sort();
+        files.retain(|file| {
+            file.is_dir() || file.extension().is_some_and(|end| ["yaml", "yml", "json", "jsonl"].iter().any(|known| end == *known))
+        });
+        let cases: Vec<_> = files.iter().map(|file| cases(file, api)).collect::<Result<_, _>>()?;
+        return Ok(cases.into_iter().flatten().collect());
+    }
+    let mut content = String::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin().read_to_string(&mut content).map_err(unreadable)?;
+    } else {
+        content = fs::read_to_string(path).map_err(unreadable)?;
+    }
+    let name = path.display().to_string();
+    let mut found = if path.extension().is_some_and(|end| end == "jsonl") {
+        let mut found = Vec::new();
+        for (i, line) in content.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            found.extend(document(line, api, &format!("{name}:{}", i + 1))?);
+        }
+        found
+    } else {
+        document(&content, api, &name)?
+    };
+    for (i, case) in found.iter_mut().enumerate() {
+        if case.id.is_empty() {
+            case.id = format!("{name}#{}", i + 1);
+        }
+        if let Err(error) = case.case.validate() {
+            return Err(CliError::Usage(format!("{name}: {}: {error}", case.id)));
+        }
+    }
+    Ok(found)
+}
+
+fn document(content: &str, api: Option<&str>, name: &str) -> Result<Vec<CaseFile>, CliError> {
+    let wrong = |error: &dyn std::fmt::Display| CliError::Usage(format!("{name}: {error}"));
+    let tree: serde_yaml::Value = text::from_yaml(content).map_err(|error| wrong(&error))?;
+    let trees = match tree {
+        serde_yaml::Value::Sequence(trees) => trees,
+        tree => vec![tree],
+    };
+    trees
+        .into_iter()
+        .map(|tree| {
+            if tree.get("steps").is_some() {
+                let case: Case = text::from_tree(&tree).map_err(|error| wrong(&error))?;
+                let Some(api) = api else {
+                    return Err(wrong(&"this is a bare case: say with --api which implementation it calls"));
+                };
+                return Ok(CaseFile::bare(api, case));
+            }
+            let mut file: CaseFile = text::from_tree(&tree).map_err(|error| wrong(&error))?;
+            if let Some(api) = api {
+                api.clone_into(&mut file.api);
+            }
+            Ok(file)
+        })
+        .collect()
+}

@@ -1,0 +1,150 @@
+//! The command line: one file a verb.
+
+mod check;
+mod input;
+mod list;
+mod predict;
+mod replay;
+mod schema;
+mod show;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::report::text::Style;
+use crate::spec::{Spec, SpecError};
+use crate::target::{TargetError, TargetNameError};
+
+/// An executable specification of JIT compile-cache keys, and the suite that checks implementations against it.
+///
+/// Exit codes: 0 everything agrees, 1 there are findings, 2 the usage or the spec is wrong, 3 a target could not be run.
+#[derive(Debug, Parser)]
+#[command(name = "jitkey", version, max_term_width = 100)]
+struct Cli {
+    /// A folder with another spec than the one that is built in.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    spec: Option<PathBuf>,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Check(check::Check),
+    List(list::List),
+    Show(show::Show),
+    Predict(predict::Predict),
+    Replay(replay::Replay),
+    Schema(schema::SchemaOf),
+}
+
+/// How a target is run.
+#[derive(Debug, Args)]
+struct Running {
+    /// A Python that has the libraries already, instead of a private environment.
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Seconds that a target may take to answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    timeout: u64,
+}
+
+impl Running {
+    fn limits(&self) -> crate::target::Limits {
+        crate::target::Limits { case: std::time::Duration::from_secs(self.timeout), ..Default::default() }
+    }
+}
+
+/// What went wrong, by exit code.
+#[derive(Debug, thiserror::Error)]
+enum CliError {
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    #[error(transparent)]
+    Name(#[from] TargetNameError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+/// How a verb ended.
+enum End {
+    /// Everything agrees.
+    Well,
+    /// There are findings.
+    Findings,
+    /// Something could not be run.
+    NotRun,
+}
+
+/// Reads the command line and does what it says.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(End::Well) => ExitCode::SUCCESS,
+        Ok(End::Findings) => ExitCode::from(1),
+        Ok(End::NotRun) => ExitCode::from(3),
+        Err(error) => {
+            eprintln!("{}", shown(&error));
+            match error {
+                CliError::Usage(_) | CliError::Spec(_) | CliError::Name(_) => ExitCode::from(2),
+                CliError::Target(_) => ExitCode::from(3),
+            }
+        }
+    }
+}
+
+/// Diagnostics begin with `error:` each; everything else gets it here.
+fn shown(error: &CliError) -> String {
+    match error {
+        CliError::Spec(SpecError::Broken(diagnostics)) => diagnostics.to_string(),
+        other => format!("error: {other}"),
+    }
+}
+
+fn run(cli: &Cli) -> Result<End, CliError> {
+    if let Verb::Schema(schema) = &cli.verb {
+        return schema.run();
+    }
+    let spec = match &cli.spec {
+        Some(folder) => Spec::from_folder(folder)?,
+        None => Spec::embedded(),
+    };
+    match &cli.verb {
+        Verb::Check(check) => check.run(&spec),
+        Verb::List(list) => list.run(&spec),
+        Verb::Show(show) => show.run(&spec),
+        Verb::Predict(predict) => predict.run(&spec),
+        Verb::Replay(replay) => replay.run(&spec),
+        Verb::Schema(schema) => schema.run(),
+    }
+}
+
+/// Colours for a terminal, none elsewhere or where `NO_COLOR` is set.
+fn style() -> Style {
+    let wanted = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if wanted { Style::ANSI } else { Style::PLAIN }
+}
+
+/// Prints to stdout; a reader that went away ends the program quietly, as it does other programs.
+fn print(text: &str) {
+    use std::io::Write;
+    if writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')).is_err() {
+        std::process::exit(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,63 @@
+//! `jitkey schema`
+
+use clap::{Args, ValueEnum};
+use schemars::{Schema, schema_for};
+
+use super::{CliError, End, print};
+use crate::case::Case;
+use crate::spec::{CaseFile, Contexts, Profile, RuleFile};
+use crate::target::protocol::{HelloReply, Reply, Request};
+
+/// Print a JSON Schema, for editors and for other implementations.
+#[derive(Debug, Args)]
+pub(super) struct SchemaOf {
+    /// Of what.
+    name: SchemaName,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SchemaName {
+    /// A file under spec/rules/.
+    Rules,
+    /// A file under spec/profiles/.
+    Profile,
+    /// spec/contexts.yaml.
+    Contexts,
+    /// A file under spec/cases/.
+    Cases,
+    /// A case alone, as the protocol carries it.
+    Case,
+    /// The lines that jitkey and a target exchange.
+    Protocol,
+}
+
+impl SchemaOf {
+    pub(super) fn run(&self) -> Result<End, CliError> {
+        let schema = schema(self.name);
+        print(&serde_json::to_string_pretty(&schema).expect("a schema has a JSON form"));
+        Ok(End::Well)
+    }
+}
+
+fn schema(name: SchemaName) -> Schema {
+    match name {
+        SchemaName::Rules => schema_for!(RuleFile),
+        SchemaName::Profile => schema_for!(Profile),
+        SchemaName::Contexts => schema_for!(Contexts),
+        SchemaName::Cases => schema_for!(Vec<CaseFile>),
+        SchemaName::Case => schema_for!(Case),
+        SchemaName::Protocol => schema_for!(Lines),
+    }
+}
+
+/// What jitkey writes, and what a target answers.
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Lines {
+    /// A line that jitkey writes.
+    request: Request,
+    /// A target's first line.
+    hello: HelloReply,
+    /// A target's answer to a case.
+    reply: Reply,
+}

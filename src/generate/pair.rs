@@ -1,0 +1,292 @@
+//! A generated case: the plan says which rules, the source says all the rest.
+
+use indexmap::IndexMap;
+use serde_yaml::Value as Tree;
+
+use super::plant::{Definitions, Planted, instantiate, plant, read, tagged, wrap};
+use super::source::Source;
+use crate::case::{Call, Case, DefForm, Form, LayerSet, Name, Step, Value, Verdict};
+use crate::spec::{Body, Composition, Outcome, Passing, Planting, Rule, Spec, Version};
+
+/// Why a draw gave no case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Discard {
+    /// Metavariables that must differ kept coming out the same.
+    NotDistinct,
+    /// The rule has no position that the implementation has.
+    NoPosition,
+    /// The patterns came out as something that is no case: a defect of the rule.
+    Broken(String),
+}
+
+/// The rules whose pairs make one case.
+#[derive(Debug, Clone)]
+pub struct Plan<'s> {
+    /// The first is the one that the case was made for.
+    pub rules: Vec<&'s Rule>,
+}
+
+impl Plan<'_> {
+    /// The ids, joined by `+`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.rules.iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>().join(" + ")
+    }
+}
+
+/// What the rules say of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// One verdict a call.
+    pub calls: Vec<Verdict>,
+    /// Whether a hit of the last call is stale, as the rule says.
+    pub stale: bool,
+}
+
+/// A case with what the rules say of it.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// The case.
+    pub case: Case,
+    /// What the rules say.
+    pub expected: Expected,
+    /// The positions at which pairs were planted.
+    pub positions: Vec<String>,
+}
+
+/// Makes cases for one implementation at one version.
+#[derive(Debug)]
+pub struct Generator<'s> {
+    spec: &'s Spec,
+    implementation: &'s str,
+    positions: &'s [String],
+    rules: Vec<(&'s Rule, &'s Outcome)>,
+    composable: Vec<&'s Rule>,
+}
+
+/// How many pairs a case has, by weight.
+const COMPOSED: [u32; 3] = [7, 2, 1];
+
+impl<'s> Generator<'s> {
+    /// The generator for the rules that speak of `implementation` at `version` and that `wanted` lets through; `None` if
+    /// there is no profile for it.
+    pub fn new(
+        spec: &'s Spec,
+        implementation: &'s str,
+        version: &Version,
+        wanted: impl Fn(&Rule) -> bool,
+    ) -> Option<Self> {
+        let profile = spec.profile(implementation, version)?;
+        let rules: Vec<_> = spec
+            .rules
+            .values()
+            .filter(|rule| wanted(rule))
+            .filter_map(|rule| Some((rule, rule.expect.get(implementation)?.at(version)?)))
+            .collect();
+        let composable = rules
+            .iter()
+            .filter(|(rule, _)| rule.pair.is_some() && rule.compose == Composition::Any)
+            .map(|(rule, _)| *rule)
+            .collect();
+        Some(Self { spec, implementation, positions: &profile.positions, rules, composable })
+    }
+
+    /// The rules, in the order of the spec.
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &'s Rule> + '_ {
+        self.rules.iter().map(|(rule, _)| *rule)
+    }
+
+    /// What `rule` says here.
+    #[must_use]
+    pub fn outcome(&self, rule: &Rule) -> Option<&'s Outcome> {
+        self.rules.iter().find(|(other, _)| other.id == rule.id).map(|(_, outcome)| *outcome)
+    }
+
+    /// A plan for the `index`-th rule (counted around), with others beside it now and then.
+    pub fn plan(&self, index: usize, source: &mut Source) -> Plan<'s> {
+        let (rule, outcome) = self.rules[index % self.rules.len()];
+        let mut plan = Plan { rules: vec![rule] };
+        if rule.pair.is_none() || rule.compose == Composition::Alone {
+            return plan;
+        }
+        // Which of two errors wins is a law of its own; a composition has one at most.
+        let mut may_raise = !can_raise(outcome);
+        for _ in 0..source.weighted(COMPOSED.into_iter()) {
+            let other = *source.pick(&self.composable);
+            let raises = self.outcome(other).is_some_and(can_raise);
+            if !raises || may_raise {
+                may_raise &= !raises;
+                plan.rules.push(other);
+            }
+        }
+        plan
+    }
+
+    /// The case that `plan` and the choices of `source` make.
+    pub fn pair(&self, plan: &Plan<'s>, source: &mut Source) -> Result<Pair, Discard> {
+        let rule = plan.rules[0];
+        if let Some(pattern) = &rule.case {
+            let outcome = self.outcome(rule).ok_or(Discard::NoPosition)?;
+            let mut definitions = Definitions::default();
+            let filled = instantiate(source, &self.spec.contexts, rule, &mut definitions, std::slice::from_ref(pattern))?;
+            let mut case: Case = read(&filled[0])?;
+            define(&mut case, definitions)?;
+            let expected = Expected { calls: outcome.calls.clone(), stale: outcome.stale };
+            return checked(Pair { case, expected, positions: Vec::new() });
+        }
+        let mut definitions = Definitions::default();
+        let mut planted = Vec::new();
+        for rule in &plan.rules {
+            planted.push(self.planted(rule, source, &mut definitions)?);
+        }
+        let positions = planted.iter().map(|(planted, _)| planted.position.clone()).collect();
+        let arguments = self.in_trees(planted, source, &mut definitions)?;
+        let mut case = self.assemble(arguments, source)?;
+        let body_must_use = plan.rules.iter().any(|rule| rule.body == Body::Uses);
+        if !body_must_use && source.below(4) != 0 {
+            case.function = idle_function();
+        }
+        define(&mut case, definitions)?;
+        checked(Pair { case, expected: self.expected(plan)?, positions })
+    }
+
+    /// The pair of `rule`, planted through all stages but the last one, the tree; and whether that stage is to come.
+    fn planted(&self, rule: &Rule, source: &mut Source, definitions: &mut Definitions) -> Result<(Planted, bool), Discard> {
+        let contexts = &self.spec.contexts;
+        let places: Vec<&String> =
+            rule.places.of(self.implementation).iter().filter(|place| self.positions.contains(place)).collect();
+        if places.is_empty() {
+            return Err(Discard::NoPosition);
+        }
+        let position = *source.pick(&places);
+        let patterns = rule.pair.as_ref().ok_or(Discard::NoPosition)?;
+        let filled = instantiate(source, contexts, rule, definitions, patterns)?;
+        let sides = <[Tree; 2]>::try_from(filled).map_err(|_| Discard::NoPosition)?;
+        let planted = plant(source, contexts, self.implementation, rule, position, sides, definitions, &["tree"])?;
+        let in_tree = rule.planting == Planting::Anywhere
+            && contexts.positions[position].through.last().is_some_and(|stage| stage == "tree");
+        Ok((planted, in_tree))
+    }
+
+    /// Puts a random tree around each planted pair that stands in one; now and then two of them share it.
+    fn in_trees(
+        &self,
+        planted: Vec<(Planted, bool)>,
+        source: &mut Source,
+        definitions: &mut Definitions,
+    ) -> Result<Vec<Planted>, Discard> {
+        let contexts = &self.spec.contexts;
+        let mut arguments: Vec<(Planted, bool)> = Vec::new();
+        for (next, in_tree) in planted {
+            let host = arguments.iter_mut().find(|(_, hosts)| *hosts && in_tree);
+            match host {
+                Some((host, _)) if source.one_in(2) => {
+                    for (side, other) in host.sides.iter_mut().zip(next.sides) {
+                        *side = tagged("tuple", Tree::Sequence(vec![std::mem::take(side), other]));
+                    }
+                }
+                _ => arguments.push((next, in_tree)),
+            }
+        }
+        for (argument, in_tree) in &mut arguments {
+            if *in_tree {
+                let stage = &contexts.wrappers["tree"];
+                wrap(source, contexts, self.implementation, stage, &mut argument.sides, definitions)?;
+            }
+        }
+        Ok(arguments.into_iter().map(|(argument, _)| argument).collect())
+    }
+
+    /// Makes two calls of the planted arguments and some more that are the same in both.
+    fn assemble(&self, mut arguments: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
+        let contexts = &self.spec.contexts;
+        for _ in 0..source.number(contexts.arguments) {
+            let value = source.pick(&contexts.leaves).clone();
+            let extra =
+                Planted { sides: [value.clone(), value], position: String::new(), is_static: false, by: Passing::Any };
+            let place = source.below(u32::try_from(arguments.len() + 1).unwrap_or(1)) as usize;
+            arguments.insert(arguments.len() - place, extra);
+        }
+        let mut case = Case::default();
+        let mut calls = [Call::default(), Call::default()];
+        let mut keyword_names = ["a", "b", "c", "d", "e", "f"].into_iter();
+        for argument in arguments {
+            let keyword = match argument.by {
+                Passing::Position => false,
+                Passing::Keyword => true,
+                Passing::Any => source.one_in(4),
+            };
+            let name = keyword.then(|| Name::new(keyword_names.next().unwrap_or("z")).expect("a literal name"));
+            if argument.is_static {
+                match &name {
+                    Some(name) => case.options.static_argnames.push(name.clone()),
+                    None => {
+                        let position = i32::try_from(calls[0].args.len()).unwrap_or(i32::MAX);
+                        case.options.static_argnums.push(position);
+                    }
+                }
+            }
+            for (call, side) in calls.iter_mut().zip(&argument.sides) {
+                let value: Value = read(side)?;
+                match &name {
+                    Some(name) => drop(call.kwargs.insert(name.clone(), value)),
+                    None => call.args.push(value),
+                }
+            }
+        }
+        case.steps = calls.into_iter().map(Step::Call).collect();
+        Ok(case)
+    }
+
+    /// Composes what the rules of the plan say, layer by layer: a layer's keys differ if any pair differs there, and a
+    /// layer below the fast path is looked at only if something missed the fast path.
+    fn expected(&self, plan: &Plan<'s>) -> Result<Expected, Discard> {
+        let outcomes: Vec<&Outcome> =
+            plan.rules.iter().map(|rule| self.outcome(rule).ok_or(Discard::NoPosition)).collect::<Result<_, _>>()?;
+        let first = outcomes
+            .iter()
+            .filter(|outcome| outcome.calls.len() == 2)
+            .map(|outcome| outcome.calls[0].clone())
+            .find(|verdict| matches!(verdict, Verdict::Error(_)))
+            .unwrap_or(Verdict::TRACE);
+        let mut verdicts: Vec<&Verdict> = outcomes.iter().map(|outcome| outcome.last()).collect();
+        if verdicts.iter().any(|verdict| **verdict != Verdict::HIT) {
+            verdicts.extend(outcomes.iter().filter_map(|outcome| outcome.when_missed.as_ref()));
+        }
+        let error = verdicts.iter().find(|verdict| matches!(verdict, Verdict::Error(_)));
+        let last = match error {
+            Some(error) => (*error).clone(),
+            None => Verdict::Missed(verdicts.iter().fold(LayerSet::NONE, |all, verdict| match verdict {
+                Verdict::Missed(missed) => missed.iter().fold(all, LayerSet::with),
+                Verdict::Error(_) => all,
+            })),
+        };
+        let stale = last == Verdict::HIT && outcomes.iter().any(|outcome| outcome.stale);
+        Ok(Expected { calls: vec![first, last], stale })
+    }
+}
+
+/// A function whose body uses nothing: all its programs are the same, so that compiling them costs little.
+fn idle_function() -> Value {
+    Form::Def(DefForm { uses: Some(Vec::new()), ..DefForm::default() }).into()
+}
+
+fn can_raise(outcome: &Outcome) -> bool {
+    outcome.calls.iter().chain(&outcome.when_missed).any(|verdict| matches!(verdict, Verdict::Error(_)))
+}
+
+fn define(case: &mut Case, definitions: Definitions) -> Result<(), Discard> {
+    let objects: IndexMap<Name, Value> = definitions
+        .objects
+        .iter()
+        .map(|(name, tree)| Ok::<_, Discard>((name.clone(), read(tree)?)))
+        .collect::<Result<_, _>>()?;
+    case.classes.extend(definitions.classes);
+    case.objects.extend(objects);
+    Ok(())
+}
+
+fn checked(pair: Pair) -> Result<Pair, Discard> {
+    pair.case.validate().map_err(|error| Discard::Broken(error.to_string()))?;
+    Ok(pair)
+}

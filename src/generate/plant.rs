@@ -1,0 +1,160 @@
+//! Plants a pair: the same random context around both of its values.
+
+use indexmap::IndexMap;
+use serde_yaml::{Mapping, Value as Tree};
+
+use super::{Discard, Source, draw};
+use crate::case::{Class, Name, text};
+use crate::spec::{Bindings, Contexts, Passing, Pattern, Planting, Rule, WrapperSpec};
+
+/// Both sides of a pair, with what stands around them.
+#[derive(Debug, Clone)]
+pub struct Planted {
+    pub sides: [Tree; 2],
+    pub position: String,
+    pub is_static: bool,
+    pub by: Passing,
+}
+
+/// The classes and objects that planted pairs use.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    pub classes: IndexMap<Name, Class>,
+    pub objects: IndexMap<Name, Tree>,
+}
+
+/// The names that a rule defines, as another pair of the same case has to call them.
+struct Renaming {
+    names: Vec<(Name, Name)>,
+}
+
+impl Renaming {
+    /// A suffix for every name of `rule` that something else has already.
+    fn avoiding(taken: &Definitions, reserved: &[&Name], rule: &Rule) -> Self {
+        let is_free = |name: &Name| {
+            !taken.classes.contains_key(name) && !taken.objects.contains_key(name) && !reserved.contains(&name)
+        };
+        let fresh = |name: &Name| {
+            let mut candidates = (2..).map(|n| Name::new(format!("{name}{n}")).expect("a name with a digit behind it"));
+            if is_free(name) { name.clone() } else { candidates.find(is_free).expect("numbers don't end") }
+        };
+        Self { names: rule.classes.keys().chain(rule.objects.keys()).map(|name| (name.clone(), fresh(name))).collect() }
+    }
+
+    fn of(&self, name: &Name) -> Name {
+        self.names.iter().find(|(old, _)| old == name).map_or_else(|| name.clone(), |(_, new)| new.clone())
+    }
+
+    /// Renames the references in a tree: `{ref: x}`, `{class: X}`, `{new: {class: X, …}}`.
+    fn apply(&self, tree: &mut Tree) {
+        if self.names.iter().all(|(old, new)| old == new) {
+            return;
+        }
+        match tree {
+            Tree::Sequence(items) => items.iter_mut().for_each(|item| self.apply(item)),
+            Tree::Mapping(map) => {
+                for (key, value) in map.iter_mut() {
+                    match (key.as_str(), &mut *value) {
+                        (Some("ref" | "class" | "of"), Tree::String(name)) => {
+                            if let Some((_, new)) = self.names.iter().find(|(old, _)| old.as_str() == name) {
+                                *name = new.to_string();
+                            }
+                        }
+                        _ => self.apply(value),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Draws the metavariables of `rule` and fills in its patterns; the definitions of the rule join the others.
+pub fn instantiate(
+    source: &mut Source,
+    contexts: &Contexts,
+    rule: &Rule,
+    definitions: &mut Definitions,
+    patterns: &[Pattern],
+) -> Result<Vec<Tree>, Discard> {
+    let bindings = draw::bindings(source, contexts, rule.forall.iter())?;
+    let reserved: Vec<&Name> =
+        contexts.wrappers.values().flat_map(|stage| &stage.kinds).flat_map(|kind| kind.classes.keys()).collect();
+    let renaming = Renaming::avoiding(definitions, &reserved, rule);
+    let filled = |pattern: &Pattern| {
+        let mut tree = pattern.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
+        renaming.apply(&mut tree);
+        Ok::<_, Discard>(tree)
+    };
+    for (name, class) in &rule.classes {
+        let class = match class {
+            Class::Subclass { of } => Class::Subclass { of: renaming.of(of) },
+            other => other.clone(),
+        };
+        definitions.classes.insert(renaming.of(name), class);
+    }
+    for (name, pattern) in &rule.objects {
+        definitions.objects.insert(renaming.of(name), filled(pattern)?);
+    }
+    patterns.iter().map(filled).collect()
+}
+
+/// Plants the sides at a position of the rule, through all stages but those named in `later`.
+pub fn plant(
+    source: &mut Source,
+    contexts: &Contexts,
+    implementation: &str,
+    rule: &Rule,
+    position: &str,
+    sides: [Tree; 2],
+    definitions: &mut Definitions,
+    later: &[&str],
+) -> Result<Planted, Discard> {
+    let spec = &contexts.positions[position];
+    let mut planted = Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by };
+    if rule.planting == Planting::Anywhere {
+        for stage in spec.through.iter().filter(|stage| !later.contains(&stage.as_str())) {
+            wrap(source, contexts, implementation, &contexts.wrappers[stage], &mut planted.sides, definitions)?;
+        }
+    }
+    Ok(planted)
+}
+
+/// Puts one stage of wrapping around both sides.
+pub fn wrap(
+    source: &mut Source,
+    contexts: &Contexts,
+    implementation: &str,
+    stage: &WrapperSpec,
+    sides: &mut [Tree; 2],
+    definitions: &mut Definitions,
+) -> Result<(), Discard> {
+    let hole = Name::new("hole").expect("a literal name");
+    let kinds: Vec<_> = stage
+        .kinds
+        .iter()
+        .filter(|kind| kind.only.is_empty() || kind.only.iter().any(|only| only == implementation))
+        .collect();
+    for _ in 0..source.number(stage.depth) {
+        let kind = kinds[source.weighted(kinds.iter().map(|kind| kind.weight))];
+        let mut bindings: Bindings = draw::bindings(source, contexts, kind.forall.iter())?;
+        for side in sides.iter_mut() {
+            bindings.insert(hole.clone(), std::mem::take(side));
+            *side = kind.value.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
+        }
+        definitions.classes.extend(kind.classes.clone());
+    }
+    Ok(())
+}
+
+/// `{tag: inside}`
+pub fn tagged(tag: &str, inside: Tree) -> Tree {
+    let mut map = Mapping::new();
+    map.insert(Tree::String(tag.to_owned()), inside);
+    Tree::Mapping(map)
+}
+
+/// The value that a tree says.
+pub fn read<T: serde::de::DeserializeOwned>(tree: &Tree) -> Result<T, Discard> {
+    text::from_tree(tree).map_err(|error| Discard::Broken(error.to_string()))
+}

@@ -1,0 +1,102 @@
+//! A source of choices: random, or played back.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::spec::Numbers;
+
+/// Choices, each a number below some bound, where 0 is the simplest. The choices made are kept, so that they can be
+/// played back, shortened and lowered.
+#[derive(Debug)]
+pub struct Source {
+    feed: Feed,
+    made: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Feed {
+    Random(Box<ChaCha8Rng>),
+    Playback(std::vec::IntoIter<u32>),
+}
+
+impl Source {
+    /// Random choices; the same seed gives the same choices.
+    #[must_use]
+    pub fn random(seed: u64) -> Self {
+        Self { feed: Feed::Random(Box::new(ChaCha8Rng::seed_from_u64(seed))), made: Vec::new() }
+    }
+
+    /// The given choices, and the simplest after their end. A choice that is out of bounds is brought into them.
+    #[must_use]
+    pub fn playback(choices: Vec<u32>) -> Self {
+        Self { feed: Feed::Playback(choices.into_iter()), made: Vec::new() }
+    }
+
+    /// The choices in the bytes of a fuzzer's input.
+    #[must_use]
+    pub fn bytes(bytes: &[u8]) -> Self {
+        Self::playback(bytes.iter().map(|byte| u32::from(*byte)).collect())
+    }
+
+    /// A number in `0..bound`.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        let choice = match &mut self.feed {
+            _ if bound <= 1 => 0,
+            Feed::Random(random) => {
+                // The bias of the high product is below 2^-32 times the bound: nothing that a campaign could see.
+                #[expect(clippy::cast_possible_truncation, reason = "the high half of a product is below the bound")]
+                let choice = ((u64::from(random.next_u32()) * u64::from(bound)) >> 32) as u32;
+                choice
+            }
+            Feed::Playback(choices) => choices.next().unwrap_or(0) % bound,
+        };
+        if bound > 1 {
+            self.made.push(choice);
+        }
+        choice
+    }
+
+    /// A number of the range; the end nearer to zero is the simplest.
+    pub fn number(&mut self, range: Numbers) -> i64 {
+        let span = u32::try_from(range.max - range.min + 1).unwrap_or(u32::MAX);
+        let step = i64::from(self.below(span));
+        if range.max <= 0 { range.max - step } else { range.min + step }
+    }
+
+    /// One of the items; the first is the simplest.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn pick<'i, T>(&mut self, items: &'i [T]) -> &'i T {
+        &items[self.below(u32::try_from(items.len()).unwrap_or(u32::MAX)) as usize]
+    }
+
+    /// The index of a weight, as often as it weighs; the first is the simplest.
+    pub fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
+        let mut rest = self.below(weights.clone().sum());
+        for (i, weight) in weights.enumerate() {
+            if rest < weight {
+                return i;
+            }
+            rest -= weight;
+        }
+        0
+    }
+
+    /// True in one of `n` cases; false is the simplest.
+    pub fn one_in(&mut self, n: u32) -> bool {
+        self.below(n) == n - 1
+    }
+
+    /// The choices made so far.
+    #[must_use]
+    pub fn choices(&self) -> &[u32] {
+        &self.made
+    }
+
+    /// The choices that were made.
+    #[must_use]
+    pub fn into_choices(self) -> Vec<u32> {
+        self.made
+    }
+}

@@ -1,0 +1,7 @@
+//! The `jitkey` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    jitkey::cli::main()
+}

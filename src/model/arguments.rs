@@ -1,0 +1,431 @@
+//! Sorts the arguments of a call into dynamic leaves, treedefs and statics, as a profile says, and finds the errors that
+//! come before any key is looked up.
+//!
+//! Sources: `jax/_src/api_util.py` (static arguments by number and name), `jaxlib/jax_jit.cc` (`ParseArguments`),
+//! `equinox/_jit.py` and `equinox/_compile_utils.py` (binding to the signature, `hashable_partition`).
+
+use std::rc::Rc;
+
+use super::flatten::{Flat, FlattenErrors, Path, Treedef, flatten, text};
+use super::object::{Function, Kind, Obj, Raised};
+use super::python;
+use crate::case::{ArgName, Class, Dtype, JitOptions, Library, Name, Param, Placement, Prng};
+use crate::spec::{ArgumentStyle, ErrorStage, LeafKind, LeafRule, Profile, Role};
+
+/// What tracing sees of a dynamic leaf, and what the layers around it see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aval {
+    pub shape: Vec<u64>,
+    pub dtype: Dtype,
+    pub prng: Option<Prng>,
+    pub weak: bool,
+    /// Below the fast path the leaf counts as strongly typed.
+    pub strong_when_missed: bool,
+    /// `None` for what lives on no device yet.
+    pub placement: Option<Placement>,
+}
+
+/// A dynamic leaf.
+#[derive(Debug)]
+pub struct Leaf {
+    pub path: Path,
+    pub aval: Aval,
+    /// Whether the compiled program has it as an argument.
+    pub kept: bool,
+    /// The exception that it raises if the fast path is missed.
+    pub error_when_missed: Option<Raised>,
+    /// The exception that it raises when it becomes an argument of the program.
+    pub error_when_kept: Option<Raised>,
+}
+
+/// A static, or a treedef: what is compared as Python objects, in the order of comparison.
+#[derive(Debug)]
+pub enum Item {
+    Static { path: Path, value: Obj, keyword: bool, hash: u64 },
+    Tree(Treedef),
+}
+
+/// A call's arguments, sorted.
+#[derive(Debug)]
+pub struct Arguments {
+    pub leaves: Vec<Leaf>,
+    pub items: Vec<Item>,
+    /// For `partition`: which leaves are dynamic.
+    pub mask: Vec<bool>,
+    pub positional: usize,
+    pub keywords: Vec<Name>,
+    pub static_positions: Vec<usize>,
+    /// Whether the body can be called so at all.
+    pub bindable: bool,
+}
+
+/// A call, as objects.
+pub struct Invocation<'c> {
+    pub function: &'c Obj,
+    pub args: &'c [Obj],
+    pub kwargs: &'c [(Name, Obj)],
+    pub options: &'c JitOptions,
+    pub x64: bool,
+}
+
+/// The parameters of a function, sorted by kind.
+#[derive(Default)]
+struct Signature {
+    positional: Vec<Name>,
+    rest: Option<Option<Name>>,
+    keyword_only: Vec<Name>,
+    keywords: Option<Name>,
+    defaults: Vec<Name>,
+}
+
+impl Signature {
+    fn of(function: &Obj) -> Self {
+        let open = || Self {
+            rest: Some(Some(name("args"))),
+            keywords: Some(name("kwargs")),
+            ..Self::default()
+        };
+        let Kind::Function(Function { params: Some(params), .. }) = &**function else { return open() };
+        let mut signature = Self::default();
+        for param in params {
+            match param {
+                Param::Plain(ArgName::Positional(rest)) => signature.rest = Some(rest.clone()),
+                Param::Plain(ArgName::Keyword(name)) => signature.keywords = Some(name.clone()),
+                Param::Plain(ArgName::One(name)) | Param::Default { name, .. } => {
+                    if matches!(param, Param::Default { .. }) {
+                        signature.defaults.push(name.clone());
+                    }
+                    if signature.rest.is_some() {
+                        signature.keyword_only.push(name.clone());
+                    } else {
+                        signature.positional.push(name.clone());
+                    }
+                }
+            }
+        }
+        signature
+    }
+
+    /// The parameter that takes the `i`-th positional argument.
+    fn at(&self, i: usize) -> Option<&Name> {
+        self.positional.get(i).or_else(|| self.rest.as_ref().and_then(Option::as_ref))
+    }
+
+    /// Whether `inspect.Signature.bind` accepts the call.
+    fn accepts(&self, args: usize, kwargs: &[(Name, Obj)]) -> bool {
+        let named = |name: &Name| kwargs.iter().any(|(given, _)| given == name);
+        let takes_rest = matches!(self.rest, Some(Some(_)));
+        (args <= self.positional.len() || takes_rest)
+            && kwargs.iter().all(|(name, _)| {
+                self.positional.iter().skip(args).chain(&self.keyword_only).any(|known| known == name)
+                    || (self.keywords.is_some() && !self.positional.iter().take(args).any(|taken| taken == name))
+            })
+            && self
+                .positional
+                .iter()
+                .skip(args)
+                .chain(&self.keyword_only)
+                .all(|name| named(name) || self.defaults.contains(name))
+    }
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).expect("a literal name")
+}
+
+/// Sorts the arguments of `call`.
+pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raised> {
+    let signature = Signature::of(call.function);
+    let errors = FlattenErrors { dict: &profile.unsortable_dict, default_dict: &profile.unsortable_default_dict };
+    let sorter = Sorter { profile, call, signature, errors };
+    match profile.arguments {
+        ArgumentStyle::AsWritten => sorter.as_written(),
+        ArgumentStyle::Partition => sorter.partition(),
+    }
+}
+
+struct Sorter<'c> {
+    profile: &'c Profile,
+    call: &'c Invocation<'c>,
+    signature: Signature,
+    errors: FlattenErrors<'c>,
+}
+
+/// What the stages before the look-up found; which of the errors is raised is up to the profile.
+#[derive(Default)]
+struct Faults {
+    leaf: Option<Raised>,
+    hash: Option<Raised>,
+}
+
+impl Sorter<'_> {
+    fn as_written(&self) -> Result<Arguments, Raised> {
+        let Invocation { args, kwargs, options, .. } = self.call;
+        let (numbers, names) = self.statics_of_options(options)?;
+        let mut kwargs: Vec<_> = kwargs.iter().collect();
+        kwargs.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut faults = Faults::default();
+        let (mut leaves, mut trees, mut statics) = (Vec::new(), Vec::new(), Vec::new());
+        let mut static_positions = Vec::new();
+        let mut keywords = Vec::new();
+        let mut argument = |path: Path, value: &Obj, is_static: bool, keyword: bool, used: bool| {
+            if is_static {
+                let hash = self.hash(value, &mut faults);
+                statics.push(Item::Static { path, value: value.clone(), keyword, hash });
+                return Ok(());
+            }
+            let flat = flatten(path, value, &self.errors)?;
+            leaves.extend(flat.leaves.into_iter().filter_map(|(path, leaf)| self.leaf(path, &leaf, used, &mut faults)));
+            trees.push(Item::Tree(flat.treedef));
+            Ok::<(), Raised>(())
+        };
+        for (i, value) in args.iter().enumerate() {
+            let is_static = numbers.contains(&i);
+            if is_static {
+                static_positions.push(i);
+            }
+            let path = match self.signature.positional.get(i) {
+                Some(name) => Path::root(name.as_str()),
+                None => Path::root(&format!("args[{i}]")),
+            };
+            argument(path, value, is_static, false, self.uses(self.signature.at(i)))?;
+        }
+        for (name, value) in kwargs {
+            let parameter = if self.signature.positional.contains(name) || self.signature.keyword_only.contains(name) {
+                Some(name)
+            } else {
+                self.signature.keywords.as_ref()
+            };
+            argument(Path::root(name.as_str()), value, names.contains(name), true, self.uses(parameter))?;
+            keywords.push(name.clone());
+        }
+        self.raise(faults)?;
+        let items = trees.into_iter().chain(statics).collect();
+        let bindable = self.signature.accepts(args.len(), self.call.kwargs);
+        Ok(Arguments { leaves, items, mask: Vec::new(), positional: args.len(), keywords, static_positions, bindable })
+    }
+
+    fn partition(&self) -> Result<Arguments, Raised> {
+        let Invocation { function, args, kwargs, .. } = self.call;
+        if !self.signature.accepts(args.len(), kwargs) {
+            return Err(Raised::new("TypeError"));
+        }
+        // `inspect.BoundArguments`: what can be passed by position is, up to the first parameter that is missing.
+        let mut bound: Vec<Obj> = args.to_vec();
+        let mut named: Vec<&(Name, Obj)> = kwargs.iter().collect();
+        for parameter in self.signature.positional.iter().skip(args.len()) {
+            let Some(i) = named.iter().position(|(name, _)| name == parameter) else { break };
+            bound.push(named.remove(i).1.clone());
+        }
+        let mut faults = Faults::default();
+        let mut sorted = Arguments {
+            leaves: Vec::new(),
+            items: Vec::new(),
+            mask: Vec::new(),
+            positional: 0,
+            keywords: Vec::new(),
+            static_positions: Vec::new(),
+            bindable: true,
+        };
+        let root = |i: usize| match self.signature.positional.get(i) {
+            Some(name) => Path::root(name.as_str()),
+            None => Path::root(&format!("args[{i}]")),
+        };
+        let flat = |path: Path, value: &Obj| flatten(path, value, &self.errors);
+        let mut roots = vec![(flat(Path::root("fun"), function)?, true)];
+        let none: Obj = Rc::new(Kind::None);
+        // The rest ends in a dummy None, so that there is always a first argument.
+        bound.push(none);
+        let mut arguments = bound.iter().enumerate();
+        if let Some((i, first)) = arguments.next() {
+            roots.push((flat(root(i), first)?, self.uses(self.signature.at(i))));
+        }
+        let mut rest_tree = Vec::new();
+        for (i, value) in arguments {
+            rest_tree.push((flat(root(i), value)?, self.uses(self.signature.at(i))));
+        }
+        let keywords: Vec<_> = named.iter().map(|(name, value)| (text(name), value.clone())).collect();
+        for (name, value) in python::sort_by_key(keywords)? {
+            let Kind::Str(name) = &*name else { unreachable!("keyword names are strings") };
+            rest_tree.push((flat(Path::root(name), &value)?, true));
+            sorted.keywords.push(crate::case::Name::new(name.as_str()).expect("it was a name before"));
+        }
+        sorted.positional = bound.len();
+        // The statics of a root come before its treedef; the rest is one root.
+        for (tree, used) in roots {
+            self.partition_root(vec![(tree, used)], &mut sorted, &mut faults);
+        }
+        self.partition_root(rest_tree, &mut sorted, &mut faults);
+        self.raise(faults)?;
+        Ok(sorted)
+    }
+
+    fn partition_root(&self, trees: Vec<(Flat, bool)>, sorted: &mut Arguments, faults: &mut Faults) {
+        let mut treedefs = Vec::new();
+        for (flat, used) in trees {
+            for (path, value) in flat.leaves {
+                let dynamic = self.rule(&value).is_some_and(|rule| rule.role == Role::Dynamic);
+                sorted.mask.push(dynamic);
+                if self.rule(&value).is_some_and(|rule| rule.role == Role::Static) {
+                    let hash = self.hash(&value, faults);
+                    sorted.items.push(Item::Static { path, value, keyword: false, hash });
+                } else {
+                    sorted.leaves.extend(self.leaf(path, &value, used, faults));
+                }
+            }
+            treedefs.push(Item::Tree(flat.treedef));
+        }
+        sorted.items.extend(treedefs);
+    }
+
+    fn uses(&self, parameter: Option<&Name>) -> bool {
+        match (&**self.call.function, parameter) {
+            (Kind::Function(Function { uses: Some(uses), .. }), Some(parameter)) => {
+                self.call.options.keep_unused || uses.contains(parameter)
+            }
+            _ => true,
+        }
+    }
+
+    /// The static positions and names: each set completes the other from the signature if only one was given
+    /// (`infer_argnums_and_argnames`).
+    fn statics_of_options(&self, options: &JitOptions) -> Result<(Vec<usize>, Vec<Name>), Raised> {
+        let value_error = || Raised::new("ValueError");
+        let JitOptions { static_argnums: numbers, static_argnames: names, .. } = options;
+        let known = &self.signature.positional;
+        let open_end = self.signature.rest.is_some();
+        let count = i32::try_from(known.len()).unwrap_or(i32::MAX);
+        if !open_end && numbers.iter().any(|n| *n >= count || *n < -count) {
+            return Err(value_error());
+        }
+        let is_known = |name: &Name| known.contains(name) || self.signature.keyword_only.contains(name);
+        if self.signature.keywords.is_none() && !names.iter().all(is_known) {
+            return Err(value_error());
+        }
+        let args = i32::try_from(self.call.args.len()).unwrap_or(i32::MAX);
+        let absolute = |n: i32| usize::try_from(if n < 0 { n + args } else { n }).ok();
+        let mut positions: Vec<usize> = numbers.iter().copied().filter_map(absolute).collect();
+        let mut names = names.clone();
+        if numbers.is_empty() {
+            positions.extend(names.iter().filter_map(|name| known.iter().position(|other| other == name)));
+        } else if names.is_empty() {
+            names.extend(positions.iter().filter_map(|i| known.get(*i).cloned()));
+        }
+        let donated: Vec<_> = options.donate_argnums.iter().copied().filter_map(absolute).collect();
+        if donated.iter().any(|i| positions.contains(i)) {
+            return Err(value_error());
+        }
+        Ok((positions, names))
+    }
+
+    fn hash(&self, value: &Obj, faults: &mut Faults) -> u64 {
+        match python::hash(value) {
+            Ok(hash) => hash,
+            Err(raised) => {
+                let class = if raised.0 == "TypeError" {
+                    Raised::new(&self.profile.unhashable)
+                } else {
+                    self.profile.hash_raises.as_ref().map_or(raised, |class| Raised::new(class))
+                };
+                faults.hash.get_or_insert(class);
+                0
+            }
+        }
+    }
+
+    fn raise(&self, faults: Faults) -> Result<(), Raised> {
+        let Faults { mut leaf, mut hash } = faults;
+        for stage in &self.profile.errors {
+            let fault = match stage {
+                ErrorStage::Flatten => None,
+                ErrorStage::Leaf => leaf.take(),
+                ErrorStage::Hash => hash.take(),
+            };
+            if let Some(raised) = fault {
+                return Err(raised);
+            }
+        }
+        Ok(())
+    }
+
+    fn rule(&self, value: &Obj) -> Option<&LeafRule> {
+        let kind = leaf_kind(value, self.call.x64);
+        self.profile.leaves.iter().find(|rule| rule.kind.contains(&kind))
+    }
+
+    /// A dynamic leaf. An invalid one is a fault.
+    fn leaf(&self, path: Path, value: &Obj, kept: bool, faults: &mut Faults) -> Option<Leaf> {
+        let rule = self.rule(value);
+        let valid = rule.filter(|rule| rule.role == Role::Dynamic).and_then(|rule| Some((rule, aval(value, self.call.x64)?)));
+        let Some((rule, mut aval)) = valid else {
+            let class = rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
+            faults.leaf.get_or_insert(Raised::new(class));
+            return None;
+        };
+        aval.strong_when_missed = rule.strong_when_missed;
+        let raised = |class: &Option<String>| class.as_deref().map(Raised::new);
+        let error_when_missed = raised(&rule.error_when_missed).or_else(|| raised(&rule.error));
+        Some(Leaf { path, aval, kept, error_when_missed, error_when_kept: raised(&rule.error).filter(|_| kept) })
+    }
+}
+
+fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
+    match &**value {
+        Kind::Array(array) => match &array.library {
+            Library::Jax { .. } => LeafKind::JaxArray,
+            Library::Key { .. } => LeafKind::PrngKey,
+            Library::Numpy { .. } if array.dtype.is_foreign() => LeafKind::ForeignArray,
+            Library::Numpy { subclass: crate::case::Subclass::Masked, .. } => LeafKind::MaskedArray,
+            Library::Numpy { big_endian: true, .. } => LeafKind::SwappedArray,
+            Library::Numpy { .. } => LeafKind::NumpyArray,
+        },
+        Kind::NumpyScalar(dtype, _) if dtype.is_foreign() => LeafKind::ForeignScalar,
+        Kind::NumpyScalar(..) => LeafKind::NumpyScalar,
+        Kind::Int(value) if !fits(*value, x64) => LeafKind::BigInt,
+        Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => LeafKind::PythonNumber,
+        Kind::Derived { base, .. } if matches!(**base, Kind::Int(_) | Kind::Float(_)) => LeafKind::NumberSubclass,
+        Kind::Member { class, .. } if matches!(class.class, Class::IntEnum(_)) => LeafKind::NumberSubclass,
+        _ => LeafKind::Other,
+    }
+}
+
+fn fits(value: i128, x64: bool) -> bool {
+    if x64 { i64::try_from(value).is_ok() } else { i32::try_from(value).is_ok() }
+}
+
+fn aval(value: &Obj, x64: bool) -> Option<Aval> {
+    let plain = |dtype: &str, weak: bool| {
+        Some(Aval {
+            shape: Vec::new(),
+            dtype: Dtype::named(dtype)?.canonical(x64),
+            prng: None,
+            weak,
+            strong_when_missed: false,
+            placement: None,
+        })
+    };
+    match &**value {
+        Kind::Array(array) => Some(Aval {
+            shape: array.shape.clone(),
+            dtype: array.dtype.canonical(x64),
+            prng: match array.library {
+                Library::Key { prng } => Some(prng),
+                _ => None,
+            },
+            weak: matches!(array.library, Library::Jax { weak: true, .. }),
+            strong_when_missed: false,
+            placement: match &array.library {
+                Library::Jax { placement, .. } => Some(placement.clone()),
+                Library::Key { .. } => Some(Placement::default()),
+                Library::Numpy { .. } => None,
+            },
+        }),
+        Kind::NumpyScalar(dtype, _) => plain(dtype.name(), false),
+        Kind::Bool(_) => plain("bool", false),
+        Kind::Int(_) | Kind::Member { .. } => plain("i64", true),
+        Kind::Float(_) => plain("f64", true),
+        Kind::Complex(..) => plain("c128", true),
+        Kind::Derived { base, .. } => aval(base, x64),
+        _ => None,
+    }
+}

@@ -1,0 +1,237 @@
+//! Makes Python objects of a case's values. Each meeting with a value makes a new object, but for references.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+
+use super::object::{ClassObject, Function, Kind, Obj, Raised};
+use super::python;
+use crate::case::{Case, Class, DictItems, Form, Name, NewForm, OutputForm, Param, PartialForm, Value, Wrapper};
+
+/// Why an object can't be made.
+#[derive(Debug)]
+pub enum BuildError {
+    /// Python raises while the value is built: the case can't be run at all.
+    Raised(Raised),
+    /// The model doesn't know the value.
+    Unsupported(String),
+}
+
+impl From<Raised> for BuildError {
+    fn from(raised: Raised) -> Self {
+        Self::Raised(raised)
+    }
+}
+
+/// The names of a case, and what they stand for at the moment.
+#[derive(Debug)]
+pub struct Namespace {
+    classes: HashMap<Name, Rc<ClassObject>>,
+    objects: HashMap<Name, Obj>,
+    outputs: Vec<Option<Obj>>,
+}
+
+impl Namespace {
+    /// Makes the classes and objects of `case`, which must be valid.
+    pub fn of(case: &Case) -> Result<Self, BuildError> {
+        let mut namespace = Self { classes: HashMap::new(), objects: HashMap::new(), outputs: Vec::new() };
+        for (name, class) in &case.classes {
+            let base = match class {
+                Class::Subclass { of } => namespace.classes.get(of).cloned(),
+                _ => None,
+            };
+            let class = Rc::new(ClassObject { name: name.clone(), class: class.clone(), base });
+            namespace.classes.insert(name.clone(), class);
+        }
+        for (name, value) in &case.objects {
+            let object = namespace.build(value)?;
+            namespace.objects.insert(name.clone(), object);
+        }
+        Ok(namespace)
+    }
+
+    /// The object of that name.
+    pub fn object(&self, name: &Name) -> Option<&Obj> {
+        self.objects.get(name)
+    }
+
+    /// Forgets the object of that name.
+    pub fn forget(&mut self, name: &Name) {
+        self.objects.remove(name);
+    }
+
+    /// Keeps what a call returned; `None` where nobody can know.
+    pub fn returned(&mut self, output: Option<Obj>) {
+        self.outputs.push(output);
+    }
+
+    /// Makes the object that `value` says.
+    pub fn build(&self, value: &Value) -> Result<Obj, BuildError> {
+        Ok(Rc::new(match value {
+            Value::None => Kind::None,
+            Value::Bool(value) => Kind::Bool(*value),
+            Value::Int(value) => Kind::Int(*value),
+            Value::Float(value) => Kind::Float(*value),
+            Value::Array(array) => Kind::Array(array.clone()),
+            Value::List(items) => Kind::List(self.all(items)?),
+            Value::Form(form) => return self.form(form),
+        }))
+    }
+
+    fn all(&self, values: &[Value]) -> Result<Vec<Obj>, BuildError> {
+        values.iter().map(|value| self.build(value)).collect()
+    }
+
+    fn named(&self, values: &IndexMap<Name, Value>) -> Result<Vec<(Name, Obj)>, BuildError> {
+        values.iter().map(|(name, value)| Ok((name.clone(), self.build(value)?))).collect()
+    }
+
+    fn items(&self, items: &DictItems) -> Result<Vec<(Obj, Obj)>, BuildError> {
+        let items: Vec<_> = items
+            .0
+            .iter()
+            .map(|(key, value)| Ok::<_, BuildError>((self.build(key)?, self.build(value)?)))
+            .collect::<Result<_, _>>()?;
+        Ok(python::collapse(items)?)
+    }
+
+    fn set(&self, values: &[Value]) -> Result<Vec<Obj>, BuildError> {
+        let items = self.all(values)?.into_iter().map(|item| (item, ())).collect();
+        Ok(python::collapse(items)?.into_iter().map(|(item, ())| item).collect())
+    }
+
+    fn form(&self, form: &Form) -> Result<Obj, BuildError> {
+        Ok(Rc::new(match form {
+            Form::Str(text) => Kind::Str(text.clone()),
+            Form::Bytes(text) => Kind::Bytes(text.clone()),
+            Form::Bytearray(text) => Kind::Bytearray(text.clone()),
+            Form::Complex([re, im]) => Kind::Complex(*re, *im),
+            Form::Tuple(items) => Kind::Tuple(self.all(items)?),
+            Form::Set(items) => Kind::Set(self.set(items)?),
+            Form::Frozenset(items) => Kind::Frozenset(self.set(items)?),
+            Form::Range(ends) => match ends[..] {
+                [stop] => Kind::Range(0, stop, 1),
+                [start, stop] => Kind::Range(start, stop, 1),
+                [start, stop, step] if step != 0 => Kind::Range(start, stop, step),
+                _ => return Err(Raised::new(if ends.len() == 3 { "ValueError" } else { "TypeError" }).into()),
+            },
+            Form::Dict(items) => Kind::Dict(self.items(items)?),
+            Form::OrderedDict(items) => Kind::OrderedDict(self.items(items)?),
+            Form::DefaultDict(form) => Kind::DefaultDict(self.build(&form.factory)?, self.items(&form.items)?),
+            Form::MappingProxy(items) => Kind::MappingProxy(self.items(items)?),
+            Form::Ellipsis {} => Kind::Ellipsis,
+            Form::Object {} => Kind::Opaque(None),
+            Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, *value),
+            Form::Dtype(dtype) => Kind::Dtype(*dtype),
+            Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
+            Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(array.0.clone()),
+            Form::PartitionSpec(axes) => Kind::PartitionSpec(axes.clone()),
+            Form::Treedef(value) => {
+                let errors = super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError" };
+                let value = self.build(value)?;
+                Kind::Treedef(super::flatten::flatten(super::Path::root("tree"), &value, &errors)?.treedef)
+            }
+            Form::Class(name) => Kind::Class(self.class(name)?),
+            Form::New(new) => self.instance(new)?,
+            Form::Ref(name) => {
+                let object = self.objects.get(name).cloned();
+                return object.ok_or_else(|| BuildError::Unsupported(format!("object `{name}` was dropped")));
+            }
+            Form::Output(output) => return self.output(output),
+            Form::Lambda(_) | Form::Closure(_) => Kind::Function(Function::default()),
+            Form::Def(def) => Kind::Function(Function {
+                params: def.params.clone(),
+                defaults: def
+                    .params
+                    .iter()
+                    .flatten()
+                    .filter_map(|param| match param {
+                        Param::Default { name, default } => Some((name, default)),
+                        Param::Plain(_) => None,
+                    })
+                    .map(|(name, default)| Ok::<_, BuildError>((name.clone(), self.build(default)?)))
+                    .collect::<Result<_, _>>()?,
+                uses: def.uses.clone(),
+            }),
+            Form::Global(name) => Kind::Global(name.clone()),
+            Form::Partial(PartialForm { func, args, kwargs }) => {
+                Kind::Partial { func: self.build(func)?, args: self.all(args)?, kwargs: self.named(kwargs)? }
+            }
+            Form::TreePartial(PartialForm { func, args, kwargs }) => {
+                Kind::TreePartial { func: self.build(func)?, args: self.all(args)?, kwargs: self.named(kwargs)? }
+            }
+            Form::Method(method) => {
+                let of = self.build(&method.of)?;
+                match &*of {
+                    Kind::Record { class, .. } if matches!(class.root(), Class::Module { .. }) => Kind::ModuleMethod(of),
+                    _ => Kind::Method(of),
+                }
+            }
+            Form::Wrap(wrap) => {
+                let func = self.build(&wrap.func)?;
+                match wrap.by {
+                    Wrapper::FilterJit => Kind::ModuleWrapper("filter_jit", func),
+                    Wrapper::FilterGrad => Kind::ModuleWrapper("filter_grad", func),
+                    Wrapper::FilterVmap => Kind::ModuleWrapper("filter_vmap", func),
+                    Wrapper::Vmap | Wrapper::Grad | Wrapper::Jit | Wrapper::Checkpoint | Wrapper::CustomJvp => {
+                        Kind::Opaque(Some(func))
+                    }
+                }
+            }
+            Form::Make(make) => return self.build(&make.as_),
+        }))
+    }
+
+    fn class(&self, name: &Name) -> Result<Rc<ClassObject>, BuildError> {
+        self.classes.get(name).cloned().ok_or_else(|| BuildError::Unsupported(format!("there is no class `{name}`")))
+    }
+
+    fn instance(&self, new: &NewForm) -> Result<Kind, BuildError> {
+        let class = self.class(&new.class)?;
+        let part = |value: &Option<Value>| value.as_ref().map_or(Ok(Rc::new(Kind::None)), |value| self.build(value));
+        Ok(match class.root() {
+            Class::Namedtuple(_) => {
+                let args = self.all(new.args.as_deref().unwrap_or_default())?;
+                Kind::Namedtuple(class, args)
+            }
+            Class::Node {} => Kind::Node {
+                children: self.all(new.children.as_deref().unwrap_or_default())?,
+                aux: part(&new.aux)?,
+                class,
+            },
+            Class::Dataclass { .. } | Class::Module { .. } | Class::PlainDataclass { .. } => {
+                Kind::Record { fields: self.named(new.fields.as_ref().unwrap_or(&IndexMap::new()))?, class }
+            }
+            Class::Plain { .. } => Kind::Instance {
+                class,
+                value: RefCell::new(part(&new.value)?),
+                hash: Cell::new(new.hash.unwrap_or(0)),
+            },
+            Class::Enum(members) | Class::IntEnum(members) => {
+                let member = members.iter().position(|member| Some(member) == new.member.as_ref());
+                let number = member.and_then(|i| i128::try_from(i + 1).ok()).unwrap_or(0);
+                Kind::Member { class, number }
+            }
+            Class::Subclass { .. } => Kind::Derived { base: part(&new.value)?, class },
+        })
+    }
+
+    fn output(&self, output: &OutputForm) -> Result<Obj, BuildError> {
+        let unknown = || BuildError::Unsupported(format!("what call {} returned is not known: say it in `returns`", output.call));
+        let mut object = self.outputs.get(output.call - 1).cloned().flatten().ok_or_else(unknown)?;
+        for step in &output.path {
+            let child = match &*object {
+                Kind::Tuple(items) | Kind::List(items) | Kind::Namedtuple(_, items) => items.get(*step).cloned(),
+                Kind::Dict(items) | Kind::OrderedDict(items) | Kind::DefaultDict(_, items) => {
+                    items.get(*step).map(|(_, value)| value.clone())
+                }
+                Kind::Record { fields, .. } => fields.get(*step).map(|(_, value)| value.clone()),
+                _ => None,
+            };
+            object = child.ok_or_else(|| BuildError::Unsupported(format!("output of call {} has no part {step}", output.call)))?;
+        }
+        Ok(object)
+    }
+}

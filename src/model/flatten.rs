@@ -1,0 +1,271 @@
+//! Flattening: leaves with their paths, and treedefs.
+//!
+//! Sources: `jaxlib/pytree.cc` (kinds, order of nodes, what hash and `==` of a treedef look at) and
+//! `jax/_src/tree_util.py` (how OrderedDict, defaultdict, Partial and dataclasses are registered). A treedef's nodes are
+//! kept in post-order, and compared in that order; its hash covers kinds, arities and custom types, never aux data or keys.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+
+use super::object::{Kind, Obj, Raised};
+use super::python;
+use crate::case::{Class, Name};
+use crate::spec::Equality;
+
+/// The way from a call to a leaf or node: `x["a"][0].w`.
+#[derive(Debug, Clone)]
+pub struct Path(Option<Rc<(Path, Segment)>>);
+
+#[derive(Debug, Clone)]
+enum Segment {
+    Root(Rc<str>),
+    Index(usize),
+    Key(Obj),
+    Attribute(Name),
+    /// The n-th part of a node's own data.
+    Data(&'static str),
+}
+
+impl Path {
+    /// The path of an argument.
+    pub fn root(name: &str) -> Self {
+        Self(Some(Rc::new((Self(None), Segment::Root(name.into())))))
+    }
+
+    fn then(&self, segment: Segment) -> Self {
+        Self(Some(Rc::new((self.clone(), segment))))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(step) = &self.0 else { return Ok(()) };
+        write!(f, "{}", step.0)?;
+        match &step.1 {
+            Segment::Root(name) => f.write_str(name),
+            Segment::Index(i) => write!(f, "[{i}]"),
+            Segment::Key(key) => write!(f, "[{}]", python::repr(key)),
+            Segment::Attribute(name) => write!(f, ".{name}"),
+            Segment::Data(what) => write!(f, ".{what}"),
+        }
+    }
+}
+
+/// What a node is, as far as a treedef's hash sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    Leaf,
+    None,
+    Tuple,
+    List,
+    Dict,
+    Namedtuple,
+    OrderedDict,
+    DefaultDict,
+    TreePartial,
+    /// A registered class, by its address.
+    Custom(usize),
+}
+
+impl NodeKind {
+    /// The word for a reader.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Leaf => "leaf",
+            Self::None => "None",
+            Self::Tuple => "tuple",
+            Self::List => "list",
+            Self::Dict => "dict",
+            Self::Namedtuple => "namedtuple",
+            Self::OrderedDict => "OrderedDict",
+            Self::DefaultDict => "defaultdict",
+            Self::TreePartial => "Partial",
+            Self::Custom(_) => "registered class",
+        }
+    }
+}
+
+/// A node of a treedef.
+#[derive(Debug, Clone)]
+pub struct TreeNode {
+    pub kind: NodeKind,
+    pub arity: usize,
+    /// What `==` compares besides: aux data, keys, the namedtuple's class.
+    pub data: Vec<(Path, Obj)>,
+    pub path: Path,
+}
+
+/// The structure of a pytree.
+#[derive(Debug, Clone)]
+pub struct Treedef {
+    /// In post-order.
+    pub nodes: Rc<Vec<TreeNode>>,
+}
+
+impl Treedef {
+    /// The hash of a treedef: kinds, arities and custom types.
+    pub fn structure_hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for node in self.nodes.iter() {
+            (node.kind, node.arity).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// `==` of treedefs, as jaxlib compares them: node by node, data by `is` or `==`.
+    pub fn equal(&self, other: &Self) -> Result<bool, Raised> {
+        Ok(self.difference(other, Equality { identity: true, equal: true, ..Equality::default() })?.is_none())
+    }
+
+    /// The first node that differs, by its place in post-order, with the piece of data if it is not the node itself.
+    pub fn difference(&self, other: &Self, by: Equality) -> Result<Option<(usize, Option<usize>)>, Raised> {
+        for (i, (a, b)) in self.nodes.iter().zip(other.nodes.iter()).enumerate() {
+            if a.kind != b.kind || a.arity != b.arity || a.data.len() != b.data.len() {
+                return Ok(Some((i, None)));
+            }
+            for (j, ((_, a), (_, b))) in a.data.iter().zip(&b.data).enumerate() {
+                let same = by.identity && python::is(a, b);
+                if !same && by.equal && !python::equal(a, b)? {
+                    return Ok(Some((i, Some(j))));
+                }
+            }
+        }
+        let shorter = self.nodes.len().min(other.nodes.len());
+        Ok((self.nodes.len() != other.nodes.len()).then_some((shorter, None)))
+    }
+}
+
+/// A pytree, flattened.
+#[derive(Debug)]
+pub struct Flat {
+    pub leaves: Vec<(Path, Obj)>,
+    pub treedef: Treedef,
+}
+
+/// The exceptions that flattening raises.
+pub struct FlattenErrors<'p> {
+    pub dict: &'p str,
+    pub default_dict: &'p str,
+}
+
+/// Flattens `obj`, whose path is `path`.
+pub fn flatten(path: Path, obj: &Obj, errors: &FlattenErrors<'_>) -> Result<Flat, Raised> {
+    let mut flattener = Flattener { leaves: Vec::new(), nodes: Vec::new(), errors };
+    flattener.visit(path, obj)?;
+    Ok(Flat { leaves: flattener.leaves, treedef: Treedef { nodes: Rc::new(flattener.nodes) } })
+}
+
+struct Flattener<'e> {
+    leaves: Vec<(Path, Obj)>,
+    nodes: Vec<TreeNode>,
+    errors: &'e FlattenErrors<'e>,
+}
+
+type Data = Vec<(Path, Obj)>;
+type Children = Vec<(Path, Obj)>;
+
+impl Flattener<'_> {
+    fn visit(&mut self, path: Path, obj: &Obj) -> Result<(), Raised> {
+        let Some((kind, children, data)) = self.open(&path, obj)? else {
+            self.nodes.push(TreeNode { kind: NodeKind::Leaf, arity: 0, data: Vec::new(), path: path.clone() });
+            self.leaves.push((path, obj.clone()));
+            return Ok(());
+        };
+        let arity = children.len();
+        for (path, child) in children {
+            self.visit(path, &child)?;
+        }
+        self.nodes.push(TreeNode { kind, arity, data, path });
+        Ok(())
+    }
+
+    /// The children and data of a node; `None` for a leaf.
+    fn open(&self, path: &Path, obj: &Obj) -> Result<Option<(NodeKind, Children, Data)>, Raised> {
+        let indexed = |items: &[Obj]| -> Children {
+            items.iter().enumerate().map(|(i, item)| (path.then(Segment::Index(i)), item.clone())).collect()
+        };
+        let keyed = |items: &[(Obj, Obj)]| -> (Children, Data) {
+            items
+                .iter()
+                .map(|(key, value)| {
+                    let path = path.then(Segment::Key(key.clone()));
+                    ((path.clone(), value.clone()), (path, key.clone()))
+                })
+                .unzip()
+        };
+        let attributes = |fields: &[(Name, Obj)], names: &[Name]| -> Children {
+            names
+                .iter()
+                .filter_map(|name| fields.iter().find(|(field, _)| field == name))
+                .map(|(name, value)| (path.then(Segment::Attribute(name.clone())), value.clone()))
+                .collect()
+        };
+        Ok(Some(match &**obj {
+            Kind::None => (NodeKind::None, Vec::new(), Vec::new()),
+            Kind::Tuple(items) => (NodeKind::Tuple, indexed(items), Vec::new()),
+            Kind::List(items) => (NodeKind::List, indexed(items), Vec::new()),
+            Kind::Namedtuple(class, items) => {
+                let class = (path.then(Segment::Data("__class__")), Rc::new(Kind::Class(class.clone())));
+                (NodeKind::Namedtuple, indexed(items), vec![class])
+            }
+            Kind::Dict(items) => {
+                let sorted = sorted(items, self.errors.dict)?;
+                let (children, data) = keyed(&sorted);
+                (NodeKind::Dict, children, data)
+            }
+            Kind::OrderedDict(items) => {
+                let (children, data) = keyed(items);
+                (NodeKind::OrderedDict, children, data)
+            }
+            Kind::DefaultDict(factory, items) => {
+                let sorted = sorted(items, self.errors.default_dict)?;
+                let (children, keys) = keyed(&sorted);
+                let factory = (path.then(Segment::Data("default_factory")), factory.clone());
+                (NodeKind::DefaultDict, children, std::iter::once(factory).chain(keys).collect())
+            }
+            Kind::Node { class, children, aux } => {
+                let aux = (path.then(Segment::Data("aux")), aux.clone());
+                (custom(class), indexed(children), vec![aux])
+            }
+            Kind::Record { class, fields } => match class.root() {
+                Class::Dataclass { data, meta } => (custom(class), attributes(fields, data), attributes(fields, meta)),
+                Class::Module { fields: data, static_ } => {
+                    (custom(class), attributes(fields, data), attributes(fields, static_))
+                }
+                _ => return Ok(None),
+            },
+            Kind::TreePartial { func, args, kwargs } => {
+                let func = (path.then(Segment::Data("func")), func.clone());
+                let args: Obj = Rc::new(Kind::Tuple(args.clone()));
+                let kwargs = kwargs.iter().map(|(name, value)| (text(name), value.clone())).collect();
+                let children = vec![
+                    (path.then(Segment::Data("args")), args),
+                    (path.then(Segment::Data("keywords")), Rc::new(Kind::Dict(kwargs))),
+                ];
+                (NodeKind::TreePartial, children, vec![func])
+            }
+            Kind::ModuleMethod(of) => {
+                (NodeKind::Custom(1), vec![(path.then(Segment::Data("__self__")), of.clone())], Vec::new())
+            }
+            Kind::ModuleWrapper(by, func) => {
+                let func = (path.then(Segment::Data("__wrapped__")), func.clone());
+                (NodeKind::Custom(by.as_ptr() as usize), Vec::new(), vec![func])
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// A Python str.
+pub fn text(name: &Name) -> Obj {
+    Rc::new(Kind::Str(name.to_string()))
+}
+
+fn custom(class: &Rc<super::object::ClassObject>) -> NodeKind {
+    NodeKind::Custom(Rc::as_ptr(class) as usize)
+}
+
+fn sorted(items: &[(Obj, Obj)], error: &str) -> Result<Vec<(Obj, Obj)>, Raised> {
+    python::sort_by_key(items.to_vec()).map_err(|_| Raised::new(error))
+}

@@ -1,0 +1,346 @@
+//! Keys: what a table has of a call, and how two keys differ.
+//!
+//! A key is hashed as a whole first; only keys with equal hashes are compared, part by part in order, and a comparison
+//! that raises is reached only if nothing before it differed.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+
+use super::arguments::{Arguments, Aval, Item, Leaf};
+use super::flatten::Treedef;
+use super::object::{Obj, Raised};
+use super::python;
+use super::{Path, table::Program};
+use crate::case::{JitOptions, Placement};
+use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
+
+/// What a table has of a call.
+#[derive(Debug)]
+pub struct Key {
+    pub(super) hash: u64,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+enum Part {
+    /// Compared as it is.
+    Plain(&'static str, Plain),
+    Leaf(Path, Rc<LeafKey>),
+    Static(Path, Obj, Equality),
+    Tree(Treedef, Equality),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Plain {
+    Number(u64),
+    Numbers(Vec<u64>),
+    Mask(Vec<bool>),
+    Text(String),
+    Texts(Vec<String>),
+    Flag(bool),
+}
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(n) => write!(f, "{n}"),
+            Self::Numbers(n) => write!(f, "{n:?}"),
+            Self::Mask(mask) => write!(f, "{} leaves, {} of them arrays", mask.len(), mask.iter().filter(|d| **d).count()),
+            Self::Text(text) => f.write_str(text),
+            Self::Texts(texts) => write!(f, "[{}]", texts.join(", ")),
+            Self::Flag(flag) => write!(f, "{flag}"),
+        }
+    }
+}
+
+/// The parts of a leaf that a table's key has.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct LeafKey(Vec<(LeafComponent, Plain)>);
+
+/// A part in which two keys differ.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Difference {
+    /// Where: the path of a leaf, a node or a static, or empty for the call as a whole.
+    pub path: String,
+    /// Which part of the key.
+    pub component: String,
+    /// In the earlier key.
+    pub before: String,
+    /// In the later key.
+    pub after: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.component)?;
+        if !self.path.is_empty() {
+            write!(f, " at {}", self.path)?;
+        }
+        write!(f, ": {} was {}", self.after, self.before)
+    }
+}
+
+/// What a key is made of, besides the table's own words.
+pub struct Ingredients<'c> {
+    pub arguments: &'c Arguments,
+    pub options: &'c JitOptions,
+    pub x64: bool,
+    pub default_device: Option<u32>,
+}
+
+impl Key {
+    /// The key of a call in `table`; `above` is the program that the layer above found.
+    pub fn of(table: &Table, call: &Ingredients<'_>, above: Option<Program>) -> Self {
+        let mut parts = Vec::new();
+        if let Some(program) = above {
+            parts.push(Part::Plain("program", Plain::Number(program.0)));
+        }
+        for component in &table.call {
+            parts.push(call_part(*component, call));
+        }
+        for component in &table.context {
+            parts.extend(context_part(*component, call));
+        }
+        if !table.leaf.is_empty() {
+            let missed = table.table != TableName::Dispatch;
+            let below = matches!(table.table, TableName::Lower | TableName::Compile);
+            for leaf in call.arguments.leaves.iter().filter(|leaf| leaf.kept || !below) {
+                parts.push(Part::Leaf(leaf.path.clone(), Rc::new(leaf_key(leaf, &table.leaf, missed))));
+            }
+        }
+        let mut hasher = DefaultHasher::new();
+        for part in &parts {
+            match part {
+                Part::Plain(name, plain) => (name, plain).hash(&mut hasher),
+                Part::Leaf(_, key) => key.hash(&mut hasher),
+                Part::Static(..) | Part::Tree(..) => unreachable!("these come below"),
+            }
+        }
+        if !call.arguments.mask.is_empty() && table.statics.is_some() {
+            call.arguments.mask.hash(&mut hasher);
+            parts.push(Part::Plain("which leaves are arrays", Plain::Mask(call.arguments.mask.clone())));
+        }
+        for item in &call.arguments.items {
+            match item {
+                Item::Static { path, value, keyword, hash } => {
+                    let Some(by) = table.statics.as_ref().map(|by| if *keyword { by.keyword } else { by.positional }) else {
+                        continue;
+                    };
+                    if by.hash {
+                        hash.hash(&mut hasher);
+                    }
+                    parts.push(Part::Static(path.clone(), value.clone(), by));
+                }
+                Item::Tree(treedef) => {
+                    if let Some(by) = table.tree {
+                        treedef.structure_hash().hash(&mut hasher);
+                        parts.push(Part::Tree(treedef.clone(), by));
+                    }
+                }
+            }
+        }
+        Self { hash: hasher.finish(), parts }
+    }
+
+    /// Whether the keys are the same; an error where a comparison that is reached raises.
+    pub fn same(&self, other: &Self) -> Result<bool, Raised> {
+        if self.hash != other.hash || self.parts.len() != other.parts.len() {
+            return Ok(false);
+        }
+        for (a, b) in self.parts.iter().zip(&other.parts) {
+            let same = match (a, b) {
+                (Part::Plain(_, a), Part::Plain(_, b)) => a == b,
+                (Part::Leaf(_, a), Part::Leaf(_, b)) => a == b,
+                (Part::Static(_, a, by), Part::Static(_, b, _)) => statics_same(a, b, *by)?,
+                (Part::Tree(a, by), Part::Tree(b, _)) => a.difference(b, *by)?.is_none(),
+                _ => false,
+            };
+            if !same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Everything in which `self`, the later key, differs from `earlier`.
+    #[must_use]
+    pub fn differences(&self, earlier: &Self) -> Vec<Difference> {
+        let mut found = Vec::new();
+        let mut report = |path: String, component: &str, before: String, after: String| {
+            found.push(Difference { path, component: component.to_owned(), before, after });
+        };
+        let trees = |key: &Self| {
+            key.parts
+                .iter()
+                .filter_map(|part| match part {
+                    Part::Tree(treedef, by) => Some((treedef.clone(), *by)),
+                    _ => None,
+                })
+                .collect::<Vec<_>>()
+        };
+        let mut structure_differs = false;
+        for ((before, by), (after, _)) in trees(earlier).iter().zip(trees(self)) {
+            if let Ok(Some((node, data))) = before.difference(&after, *by) {
+                structure_differs |= data.is_none();
+                tree_difference(before, &after, node, data, &mut report);
+            }
+        }
+        if structure_differs {
+            return found;
+        }
+        for (after, before) in self.parts.iter().zip(&earlier.parts) {
+            match (before, after) {
+                (Part::Plain(name, before), Part::Plain(_, after)) if before != after && *name != "program" => {
+                    report(String::new(), name, before.to_string(), after.to_string());
+                }
+                (Part::Leaf(_, before), Part::Leaf(path, after)) => {
+                    for ((component, before), (_, after)) in before.0.iter().zip(&after.0) {
+                        if before != after {
+                            report(path.to_string(), leaf_word(*component), before.to_string(), after.to_string());
+                        }
+                    }
+                }
+                (Part::Static(_, before, by), Part::Static(path, after, _)) => {
+                    if let Some(component) = static_difference(before, after, *by) {
+                        report(path.to_string(), component, python::repr(before), python::repr(after));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+fn statics_same(a: &Obj, b: &Obj, by: Equality) -> Result<bool, Raised> {
+    if by.same_type && !python::same_type(a, b) {
+        return Ok(false);
+    }
+    if by.hash && python::hash(a)? != python::hash(b)? {
+        return Ok(false);
+    }
+    if by.identity && python::is(a, b) {
+        return Ok(true);
+    }
+    if by.equal { python::equal(a, b) } else { Ok(false) }
+}
+
+fn static_difference(a: &Obj, b: &Obj, by: Equality) -> Option<&'static str> {
+    match statics_same(a, b, by) {
+        Ok(true) => None,
+        Err(_) => Some("static value (its comparison raises)"),
+        Ok(false) if by.same_type && !python::same_type(a, b) && python::equal(a, b) == Ok(true) => Some("static type"),
+        Ok(false) if by.hash && python::equal(a, b) == Ok(true) => Some("static hash"),
+        Ok(false) => Some("static value"),
+    }
+}
+
+fn tree_difference(
+    before: &Treedef,
+    after: &Treedef,
+    node: usize,
+    data: Option<usize>,
+    report: &mut impl FnMut(String, &str, String, String),
+) {
+    let (Some(old), Some(new)) = (before.nodes.get(node), after.nodes.get(node)) else {
+        let longer = if before.nodes.len() > after.nodes.len() { before } else { after };
+        let path = longer.nodes[node].path.to_string();
+        report(path, "structure", format!("{} nodes", before.nodes.len()), format!("{} nodes", after.nodes.len()));
+        return;
+    };
+    match data {
+        Some(i) => {
+            let ((_, old), (path, new)) = (&old.data[i], &new.data[i]);
+            report(path.to_string(), "structure", python::repr(old), python::repr(new));
+        }
+        None => {
+            let word = |node: &super::flatten::TreeNode| match node.arity {
+                0 => node.kind.word().to_owned(),
+                n => format!("{} of {n}", node.kind.word()),
+            };
+            report(new.path.to_string(), "structure", word(old), word(new));
+        }
+    }
+}
+
+fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
+    let arguments = call.arguments;
+    let texts = |items: &mut dyn Iterator<Item = String>| Plain::Texts(items.collect());
+    match component {
+        CallComponent::PositionalCount => {
+            Part::Plain("number of positional arguments", Plain::Number(arguments.positional as u64))
+        }
+        CallComponent::KeywordNames => {
+            Part::Plain("keyword names", texts(&mut arguments.keywords.iter().map(ToString::to_string)))
+        }
+        CallComponent::StaticPositions => Part::Plain(
+            "static positions",
+            Plain::Numbers(arguments.static_positions.iter().map(|i| *i as u64).collect()),
+        ),
+        CallComponent::ArgumentNames => {
+            Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path.to_string())))
+        }
+        CallComponent::Donation => {
+            let JitOptions { donate_argnums, donate_argnames, donate, .. } = call.options;
+            let numbers = donate_argnums.iter().map(i32::to_string);
+            let names = donate_argnames.iter().map(ToString::to_string);
+            Part::Plain("donation", texts(&mut numbers.chain(names).chain(donate.map(|donate| format!("{donate:?}")))))
+        }
+        CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
+        CallComponent::CompilerOptions => Part::Plain(
+            "compiler options",
+            texts(&mut call.options.compiler_options.iter().map(|(name, value)| format!("{name}={value}"))),
+        ),
+    }
+}
+
+fn context_part(component: ContextComponent, call: &Ingredients<'_>) -> Option<Part> {
+    match component {
+        ContextComponent::X64 => Some(Part::Plain("jax_enable_x64", Plain::Flag(call.x64))),
+        ContextComponent::DefaultDevice => {
+            Some(Part::Plain("default device", Plain::Texts(call.default_device.iter().map(u32::to_string).collect())))
+        }
+        // The model refuses cases that set these; see `predict`.
+        ContextComponent::Mesh | ContextComponent::Flags => None,
+    }
+}
+
+fn leaf_key(leaf: &Leaf, components: &[LeafComponent], missed: bool) -> LeafKey {
+    let Aval { shape, dtype, prng, weak, strong_when_missed, placement } = &leaf.aval;
+    let part = |component: &LeafComponent| {
+        let plain = match component {
+            LeafComponent::Shape => Plain::Numbers(shape.clone()),
+            LeafComponent::CanonicalDtype => Plain::Text(match prng {
+                Some(prng) => format!("key<{}>", prng.tag()),
+                None => dtype.name().to_owned(),
+            }),
+            LeafComponent::WeakType => Plain::Flag(*weak && !(missed && *strong_when_missed)),
+            LeafComponent::Sharding => match placement {
+                None => Plain::Text("none: not a jax.Array".to_owned()),
+                Some(Placement { device, .. }) => Plain::Text(format!("device {device}")),
+            },
+            LeafComponent::Committed => Plain::Flag(placement.as_ref().is_some_and(|at| at.committed)),
+            LeafComponent::Device => {
+                Plain::Number(placement.as_ref().filter(|at| at.committed).map_or(0, |at| at.device.into()))
+            }
+            LeafComponent::Mesh | LeafComponent::MemoryKind | LeafComponent::Layout => Plain::Number(0),
+        };
+        (*component, plain)
+    };
+    LeafKey(components.iter().map(part).collect())
+}
+
+fn leaf_word(component: LeafComponent) -> &'static str {
+    match component {
+        LeafComponent::Shape => "shape",
+        LeafComponent::CanonicalDtype => "dtype",
+        LeafComponent::WeakType => "weak_type",
+        LeafComponent::Sharding => "sharding",
+        LeafComponent::Mesh => "mesh",
+        LeafComponent::MemoryKind => "memory kind",
+        LeafComponent::Layout => "layout",
+        LeafComponent::Committed => "committed",
+        LeafComponent::Device => "device",
+    }
+}

@@ -1,0 +1,25 @@
+//! The reference model: case and profile in, keys and verdicts out.
+//!
+//! One algorithm for every implementation; what differs stands in the [`crate::spec::Profile`]. The model never reads the
+//! rules, and the rules never mention the model: they are independent witnesses.
+//!
+//! A call goes the way of the data: [`build`] makes Python objects of the case's values, [`arguments`] sorts them into
+//! trees and statics, [`flatten`] makes leaves and treedefs, [`key`] makes each table's key, [`table`] looks it up, and
+//! [`predict`] walks the tables from the top. Python's own `==`, `hash` and `is` are in [`python`].
+
+mod arguments;
+mod build;
+mod flatten;
+mod key;
+mod object;
+mod predict;
+mod python;
+mod table;
+
+pub use flatten::Path;
+pub use key::{Difference, Key};
+pub use object::Raised;
+pub use predict::{ModelError, Prediction, Simulation, predict};
+
+#[cfg(test)]
+mod tests;

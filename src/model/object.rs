@@ -1,0 +1,118 @@
+//! Python objects, as far as a cache key can see them.
+//!
+//! An object is reference counted as in CPython, so that "the function was dropped" needs no bookkeeping: a table that
+//! holds weakly holds a [`std::rc::Weak`].
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::flatten::Treedef;
+use crate::case::{Array, Class, Dtype, Name, Param};
+
+/// A reference to an object; two are `is`-identical if they point to the same.
+pub type Obj = Rc<Kind>;
+
+/// An exception, by class name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raised(pub String);
+
+impl Raised {
+    /// An exception of that class.
+    pub fn new(class: &str) -> Self {
+        Self(class.to_owned())
+    }
+}
+
+/// A class object of a case.
+#[derive(Debug)]
+pub struct ClassObject {
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub class: Class,
+    /// The class of the case that it is a subclass of.
+    pub base: Option<Rc<ClassObject>>,
+}
+
+impl ClassObject {
+    /// The definition that decides how instances behave: that of the outermost base in the case.
+    pub fn root(&self) -> &Class {
+        self.base.as_ref().map_or(&self.class, |base| base.root())
+    }
+
+    /// Whether it is `other` or a subclass.
+    pub fn derives_from(self: &Rc<Self>, other: &Rc<Self>) -> bool {
+        Rc::ptr_eq(self, other) || self.base.as_ref().is_some_and(|base| base.derives_from(other))
+    }
+}
+
+/// What an object is.
+#[derive(Debug)]
+pub enum Kind {
+    None,
+    Ellipsis,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Complex(f64, f64),
+    Str(String),
+    Bytes(String),
+    Bytearray(String),
+    Tuple(Vec<Obj>),
+    List(Vec<Obj>),
+    Set(Vec<Obj>),
+    Frozenset(Vec<Obj>),
+    Range(i64, i64, i64),
+    Dict(Vec<(Obj, Obj)>),
+    OrderedDict(Vec<(Obj, Obj)>),
+    DefaultDict(Obj, Vec<(Obj, Obj)>),
+    MappingProxy(Vec<(Obj, Obj)>),
+    /// A `jax.Array` or `numpy.ndarray`.
+    Array(Array),
+    NumpyScalar(Dtype, f64),
+    Dtype(Dtype),
+    ScalarType(Dtype),
+    ShapeDtypeStruct(Array),
+    PartitionSpec(Vec<Option<Name>>),
+    Treedef(Treedef),
+    Class(Rc<ClassObject>),
+    /// An instance of a namedtuple class: also a tuple.
+    Namedtuple(Rc<ClassObject>, Vec<Obj>),
+    /// An instance of a registered node class.
+    Node { class: Rc<ClassObject>, children: Vec<Obj>, aux: Obj },
+    /// An instance of a registered dataclass, of a Module or of a plain dataclass: its fields in declared order.
+    Record { class: Rc<ClassObject>, fields: Vec<(Name, Obj)> },
+    /// An instance of a plain class.
+    Instance { class: Rc<ClassObject>, value: RefCell<Obj>, hash: Cell<i64> },
+    /// An instance of a subclass of a builtin.
+    Derived { class: Rc<ClassObject>, base: Obj },
+    /// A member of an enum, with its number.
+    Member { class: Rc<ClassObject>, number: i128 },
+    /// A function, by identity; with the signature and use of its parameters where it is the one under test.
+    Function(Function),
+    /// Found by its name in a library: the same object each time.
+    Global(String),
+    /// A `functools.partial`.
+    Partial { func: Obj, args: Vec<Obj>, kwargs: Vec<(Name, Obj)> },
+    /// A `jax.tree_util.Partial`.
+    TreePartial { func: Obj, args: Vec<Obj>, kwargs: Vec<(Name, Obj)> },
+    /// A bound method.
+    Method(Obj),
+    /// The `BoundMethod` of an `equinox.Module`: itself a Module.
+    ModuleMethod(Obj),
+    /// A wrapper of equinox (`filter_jit(f)`): a Module whose only leaf is the function.
+    ModuleWrapper(&'static str, Obj),
+    /// An `object()`, or a wrapper with default equality (`jax.jit(f)`), which keeps alive what it wraps.
+    Opaque(Option<Obj>),
+}
+
+/// A function, as far as calling it matters.
+#[derive(Debug, Default)]
+pub struct Function {
+    /// Its parameters; `*args, **kwargs` if not given.
+    pub params: Option<Vec<Param>>,
+    /// The defaults, by parameter.
+    pub defaults: Vec<(Name, Obj)>,
+    /// The parameters that the body uses; all if not given.
+    pub uses: Option<Vec<Name>>,
+}

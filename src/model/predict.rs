@@ -1,0 +1,307 @@
+//! The walk: each call consults the tables from the top, and a hit ends it.
+
+use std::rc::Rc;
+
+use super::arguments::{Arguments, Invocation, Leaf, sort};
+use super::build::{BuildError, Namespace};
+use super::key::{Difference, Ingredients, Key};
+use super::object::{Kind, Obj, Raised};
+use super::table::{Entries, Program};
+use crate::case::{
+    Array, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict, Via,
+};
+use crate::spec::{Profile, Table, TableName};
+
+/// Why the model can't predict a case.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// The case uses something that the model doesn't know.
+    #[error("the model does not know {0}")]
+    Unsupported(String),
+    /// Python raises while the case's values are built, before anything is called.
+    #[error("the case can't be built: {0}")]
+    Unbuildable(String),
+}
+
+impl From<BuildError> for ModelError {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Raised(Raised(class)) => Self::Unbuildable(class),
+            BuildError::Unsupported(what) => Self::Unsupported(what),
+        }
+    }
+}
+
+/// What the model says of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prediction {
+    /// How deep it goes.
+    pub verdict: Verdict,
+    /// For a call that misses the fast path: how its key differs from the one filed there last.
+    pub differences: Vec<Difference>,
+}
+
+/// The verdicts of the calls of `case`, in order.
+pub fn predict(case: &Case, profile: &Profile) -> Result<Vec<Verdict>, ModelError> {
+    let mut simulation = Simulation::new(case, profile)?;
+    let mut verdicts = Vec::new();
+    for step in &case.steps {
+        verdicts.extend(simulation.step(step)?.map(|prediction| prediction.verdict));
+    }
+    Ok(verdicts)
+}
+
+/// A cache, simulated over the steps of a case.
+#[derive(Debug)]
+pub struct Simulation<'c> {
+    case: &'c Case,
+    profile: &'c Profile,
+    names: Namespace,
+    function: Obj,
+    tables: Vec<Entries>,
+    programs: u64,
+    explains: bool,
+}
+
+impl<'c> Simulation<'c> {
+    /// An empty cache, and the objects of `case`.
+    pub fn new(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
+        let names = Namespace::of(case)?;
+        let function = names.build(&case.function)?;
+        let tables = profile.tables.iter().map(|_| Entries::default()).collect();
+        Ok(Self { case, profile, names, function, tables, programs: 0, explains: false })
+    }
+
+    /// The same, and each prediction says how the keys differ.
+    pub fn explaining(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
+        Ok(Self { explains: true, ..Self::new(case, profile)? })
+    }
+
+    /// Does one step; a call gives a prediction.
+    pub fn step(&mut self, step: &Step) -> Result<Option<Prediction>, ModelError> {
+        match step {
+            Step::Call(call) => return self.call(call).map(Some),
+            Step::Drop(name) => self.names.forget(name),
+            Step::Mutate(mutation) => self.mutate(mutation)?,
+            Step::Clear(scope) => self.clear(*scope)?,
+        }
+        Ok(None)
+    }
+
+    fn mutate(&mut self, mutation: &Mutation) -> Result<(), ModelError> {
+        let value = mutation.value.as_ref().map(|value| self.names.build(value)).transpose()?;
+        match self.names.object(&mutation.object).map(|object| &**object) {
+            Some(Kind::Instance { value: held, hash, .. }) => {
+                if let Some(value) = value {
+                    held.replace(value);
+                }
+                if let Some(new) = mutation.hash {
+                    hash.set(new);
+                }
+                Ok(())
+            }
+            _ => Err(ModelError::Unsupported("mutation of anything but an instance of a plain class".to_owned())),
+        }
+    }
+
+    fn clear(&mut self, scope: ClearScope) -> Result<(), ModelError> {
+        match scope {
+            ClearScope::Jax => self.tables.iter_mut().for_each(|entries| entries.clear(None)),
+            ClearScope::Function => {
+                for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
+                    match table.table {
+                        // Cleared for every function (`jit_evict_fn`).
+                        TableName::Infer => entries.clear(None),
+                        _ => entries.clear(Some(&self.function)),
+                    }
+                }
+            }
+            ClearScope::Equinox => return Err(ModelError::Unsupported("the scope of equinox.clear_caches".to_owned())),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Prediction, ModelError> {
+        self.refuse(call)?;
+        let function = match &call.function {
+            None => self.function.clone(),
+            Some(function) => self.names.build(function)?,
+        };
+        let args: Vec<Obj> = call.args.iter().map(|value| self.names.build(value)).collect::<Result<_, _>>()?;
+        let kwargs: Vec<(Name, Obj)> = call
+            .kwargs
+            .iter()
+            .map(|(name, value)| Ok::<_, BuildError>((name.clone(), self.names.build(value)?)))
+            .collect::<Result<_, _>>()?;
+        let x64 = call.context.x64.or(self.case.context.x64).unwrap_or(false);
+        let options = call.options.as_ref().unwrap_or(&self.case.options);
+        let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64 };
+        let sorted = sort(self.profile, &invocation);
+        let mut differences = Vec::new();
+        let outcome = match &sorted {
+            Err(raised) => Err(raised.clone()),
+            Ok(arguments) => {
+                let default_device = call.context.default_device.or(self.case.context.default_device);
+                self.walk(&function, &Ingredients { arguments, options, x64, default_device }, &mut differences)
+            }
+        };
+        let returned = match (&call.returns, &outcome, &sorted) {
+            (Some(returns), _, _) => Some(self.names.build(returns)?),
+            (None, Ok(_), Ok(arguments)) => Some(body_output(arguments)),
+            _ => None,
+        };
+        self.names.returned(returned);
+        let verdict = outcome.map_or_else(|Raised(class)| Verdict::Error(class), Verdict::Missed);
+        Ok(Prediction { verdict, differences })
+    }
+
+    /// What the model doesn't know it doesn't guess.
+    fn refuse(&self, call: &Call) -> Result<(), ModelError> {
+        let unsupported = |what: &str| Err(ModelError::Unsupported(what.to_owned()));
+        for context in [&self.case.context, &call.context] {
+            if !context.flags.is_empty() {
+                return unsupported("config flags other than jax_enable_x64");
+            }
+            if context.mesh.is_some() {
+                return unsupported("meshes around a call");
+            }
+        }
+        if call.via != Via::Call {
+            return unsupported("any use of the function but a plain call");
+        }
+        let placed = |value: &crate::case::Value| {
+            matches!(value, crate::case::Value::Array(Array { library: Library::Jax { placement, .. }, .. })
+                if placement.sharding.is_some() || placement.layout.is_some() || placement.memory_kind.is_some())
+        };
+        if call.args.iter().chain(call.kwargs.values()).any(|value| any_inside(value, &placed)) {
+            return unsupported("named shardings, layouts and memory kinds");
+        }
+        Ok(())
+    }
+
+    fn table(&self, name: TableName) -> Option<(usize, &'c Table)> {
+        self.profile.tables.iter().enumerate().find(|(_, table)| table.table == name)
+    }
+
+    /// Looks `name` up; the key comes back for filing if it is not there.
+    fn consult(
+        &mut self,
+        name: TableName,
+        function: &Obj,
+        call: &Ingredients<'_>,
+        above: Option<Program>,
+    ) -> Result<(Option<Program>, Option<Key>), Raised> {
+        let Some((i, table)) = self.table(name) else { return Ok((None, None)) };
+        let key = Key::of(table, call, above);
+        let found = self.tables[i].find(function, table.function, &key).map_err(|raised| {
+            table.comparison_raises.as_ref().map_or(raised, |class| Raised::new(class))
+        })?;
+        Ok((found, Some(key)))
+    }
+
+    fn file(&mut self, name: TableName, function: &Obj, key: Option<Key>, program: Program) -> Result<(), Raised> {
+        match (self.table(name), key) {
+            (Some((i, table)), Some(key)) => self.tables[i].file(function, table.function, key, program),
+            _ => Ok(()),
+        }
+    }
+
+    fn walk(
+        &mut self,
+        function: &Obj,
+        call: &Ingredients<'_>,
+        differences: &mut Vec<Difference>,
+    ) -> Result<LayerSet, Raised> {
+        let (hit, dispatch_key) = self.consult(TableName::Dispatch, function, call, None)?;
+        if hit.is_some() {
+            let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
+            return raised.map_or(Ok(LayerSet::NONE), Err);
+        }
+        let mut missed = LayerSet::NONE.with(Layer::Dispatch);
+        if self.explains
+            && let (Some((i, _)), Some(key)) = (self.table(TableName::Dispatch), &dispatch_key)
+            && let Some(earlier) = self.tables[i].latest()
+        {
+            *differences = key.differences(earlier);
+        }
+        if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_missed.clone()) {
+            return Err(raised);
+        }
+        let (inferred, infer_key) = self.consult(TableName::Infer, function, call, None)?;
+        let traced = match inferred {
+            Some(program) => program,
+            None => {
+                let (traced, trace_key) = self.consult(TableName::Trace, function, call, None)?;
+                let program = match traced {
+                    Some(program) => program,
+                    None => {
+                        if !call.arguments.bindable {
+                            return Err(Raised::new("TypeError"));
+                        }
+                        missed = missed.with(Layer::Trace);
+                        let program = self.new_program();
+                        self.file(TableName::Trace, function, trace_key, program)?;
+                        program
+                    }
+                };
+                self.file(TableName::Infer, function, infer_key, program)?;
+                program
+            }
+        };
+        devices_agree(call.arguments)?;
+        let mut program = traced;
+        for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
+            let (found, key) = self.consult(name, function, call, Some(program))?;
+            program = match found {
+                Some(program) => program,
+                None => {
+                    missed = missed.with(layer);
+                    let made = self.new_program();
+                    self.file(name, function, key, made)?;
+                    made
+                }
+            };
+        }
+        self.file(TableName::Dispatch, function, dispatch_key, program)?;
+        Ok(missed)
+    }
+
+    fn new_program(&mut self) -> Program {
+        self.programs += 1;
+        Program(self.programs)
+    }
+}
+
+/// The arguments of one program live on one set of devices (`DeviceAssignmentMismatchError`, a `ValueError`).
+fn devices_agree(arguments: &Arguments) -> Result<(), Raised> {
+    let mut devices = arguments
+        .leaves
+        .iter()
+        .filter(|leaf| leaf.kept)
+        .filter_map(|leaf| leaf.aval.placement.as_ref())
+        .filter(|placement| placement.committed)
+        .map(|placement| placement.device);
+    match devices.next() {
+        Some(first) if devices.any(|other| other != first) => Err(Raised::new("ValueError")),
+        _ => Ok(()),
+    }
+}
+
+/// What the body that a case makes by default returns: the array leaves that it uses, in a list.
+fn body_output(arguments: &Arguments) -> Obj {
+    let array = |leaf: &Leaf| -> Obj {
+        let library = match leaf.aval.prng {
+            Some(prng) => Library::Key { prng },
+            None => Library::Jax {
+                weak: leaf.aval.weak,
+                placement: leaf.aval.placement.clone().filter(|at| at.committed).unwrap_or(Placement::default()),
+            },
+        };
+        Rc::new(Kind::Array(Array { library, dtype: leaf.aval.dtype, shape: leaf.aval.shape.clone(), fill: None }))
+    };
+    Rc::new(Kind::List(arguments.leaves.iter().filter(|leaf| leaf.kept).map(array).collect()))
+}
+
+fn any_inside(value: &crate::case::Value, test: &impl Fn(&crate::case::Value) -> bool) -> bool {
+    test(value) || value.children().into_iter().any(|child| any_inside(child, test))
+}

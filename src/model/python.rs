@@ -1,0 +1,477 @@
+//! Python's `==`, `hash`, `<`, `is` and `type`, exactly for the values that cases can hold.
+//!
+//! Sources: CPython's `Objects/object.c` (`PyObject_RichCompareBool` tests identity before `==`), `Objects/longobject.c`
+//! and `Python/pyhash.c` (numbers that are equal hash alike), `Objects/tupleobject.c`, `Objects/setobject.c`,
+//! `Objects/classobject.c` (bound methods compare `__self__` by identity since 3.8).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::discriminant;
+use std::rc::Rc;
+
+use super::object::{Kind, Obj, Raised};
+use crate::case::{Class, EqPolicy, HashPolicy, Library};
+
+/// `a is b`
+pub fn is(a: &Obj, b: &Obj) -> bool {
+    if Rc::ptr_eq(a, b) {
+        return true;
+    }
+    match (&**a, &**b) {
+        // Singletons, classes, enum members and what a library holds are one object however they were reached.
+        (Kind::None, Kind::None) | (Kind::Ellipsis, Kind::Ellipsis) => true,
+        (Kind::Bool(a), Kind::Bool(b)) => a == b,
+        (Kind::Class(a), Kind::Class(b)) => Rc::ptr_eq(a, b),
+        (Kind::Global(a), Kind::Global(b)) => a == b,
+        (Kind::ScalarType(a), Kind::ScalarType(b)) | (Kind::Dtype(a), Kind::Dtype(b)) => a == b,
+        (Kind::Member { class: a, number: i }, Kind::Member { class: b, number: j }) => Rc::ptr_eq(a, b) && i == j,
+        _ => false,
+    }
+}
+
+/// `a is b or a == b`, as containers and most of C compare (`PyObject_RichCompareBool`).
+pub fn same_or_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
+    if is(a, b) { Ok(true) } else { equal(a, b) }
+}
+
+/// `type(a) is type(b)`
+pub fn same_type(a: &Obj, b: &Obj) -> bool {
+    match (&**a, &**b) {
+        (Kind::NumpyScalar(a, _), Kind::NumpyScalar(b, _)) => a == b,
+        (Kind::Array(a), Kind::Array(b)) => match (&a.library, &b.library) {
+            (Library::Numpy { subclass: a, .. }, Library::Numpy { subclass: b, .. }) => a == b,
+            (Library::Numpy { .. }, _) | (_, Library::Numpy { .. }) => false,
+            _ => true,
+        },
+        // `numpy.dtype` has a class for each dtype.
+        (Kind::Dtype(a), Kind::Dtype(b)) => a == b,
+        (a, b) => match (class_of(a), class_of(b)) {
+            (Some(a), Some(b)) => Rc::ptr_eq(a, b),
+            (None, None) => discriminant(a) == discriminant(b),
+            _ => false,
+        },
+    }
+}
+
+fn class_of(kind: &Kind) -> Option<&Rc<super::object::ClassObject>> {
+    match kind {
+        Kind::Namedtuple(class, _)
+        | Kind::Node { class, .. }
+        | Kind::Record { class, .. }
+        | Kind::Instance { class, .. }
+        | Kind::Derived { class, .. }
+        | Kind::Member { class, .. } => Some(class),
+        _ => None,
+    }
+}
+
+/// A number, as `==` and `hash` see it.
+#[derive(Clone, Copy)]
+enum Number {
+    Int(i128),
+    Float(f64),
+    Complex(f64, f64),
+}
+
+fn number(kind: &Kind) -> Option<Number> {
+    match kind {
+        Kind::Bool(value) => Some(Number::Int((*value).into())),
+        Kind::Int(value) => Some(Number::Int(*value)),
+        Kind::Float(value) => Some(Number::Float(*value)),
+        Kind::Complex(re, im) => Some(Number::Complex(*re, *im)),
+        Kind::NumpyScalar(dtype, value) if dtype.is_integer() || dtype.name() == "bool" => {
+            #[expect(clippy::cast_possible_truncation, reason = "an integer dtype's value is an integer")]
+            Some(Number::Int(*value as i128))
+        }
+        Kind::NumpyScalar(dtype, value) if dtype.is_complex() => Some(Number::Complex(*value, 0.0)),
+        Kind::NumpyScalar(dtype, value) if !dtype.is_foreign() => Some(Number::Float(*value)),
+        Kind::Member { class, number } if matches!(class.class, Class::IntEnum(_)) => Some(Number::Int(*number)),
+        Kind::Derived { base, .. } => number(base),
+        _ => None,
+    }
+}
+
+fn numbers_equal(a: Number, b: Number) -> bool {
+    match (a, b) {
+        (Number::Int(a), Number::Int(b)) => a == b,
+        (Number::Int(i), Number::Float(f)) | (Number::Float(f), Number::Int(i)) => exact_int(f) == Some(i),
+        (Number::Float(a), Number::Float(b)) => a == b,
+        (Number::Complex(re, im), Number::Complex(re2, im2)) => re == re2 && im == im2,
+        (Number::Complex(re, im), other) | (other, Number::Complex(re, im)) => {
+            im == 0.0 && numbers_equal(Number::Float(re), other)
+        }
+    }
+}
+
+fn exact_int(f: f64) -> Option<i128> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "checked by the round trip")]
+    let i = f as i128;
+    #[expect(clippy::cast_precision_loss, reason = "checked by the round trip")]
+    let back = i as f64;
+    (f.is_finite() && back == f).then_some(i)
+}
+
+/// `bool(a == b)`
+pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
+    // An operand with an `__eq__` of its own decides; one with default equality leaves it to the other.
+    for (this, other) in [(a, b), (b, a)] {
+        if let Kind::Instance { class, value, .. } = &**this {
+            let policy = match class.root() {
+                Class::Plain { eq, .. } => *eq,
+                _ => EqPolicy::Identity,
+            };
+            let value = value.borrow().clone();
+            if let Some(answer) = instance_equal(policy, class, &value, other)? {
+                return Ok(answer);
+            }
+        }
+    }
+    if let (Some(a), Some(b)) = (number(a), number(b)) {
+        return Ok(numbers_equal(a, b));
+    }
+    match (&**a, &**b) {
+        (Kind::Array(_), _) | (_, Kind::Array(_)) => arrays_equal(a, b),
+        (Kind::Derived { base, .. }, _) => equal(base, b),
+        (_, Kind::Derived { base, .. }) => equal(a, base),
+        (Kind::Str(a), Kind::Str(b)) => Ok(a == b),
+        (Kind::Bytes(a) | Kind::Bytearray(a), Kind::Bytes(b) | Kind::Bytearray(b)) => Ok(a == b),
+        (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b))
+        | (Kind::List(a), Kind::List(b)) => sequences_equal(a, b),
+        (Kind::Set(a) | Kind::Frozenset(a), Kind::Set(b) | Kind::Frozenset(b)) => {
+            Ok(a.len() == b.len() && subset(a, b)?)
+        }
+        (Kind::Range(..), Kind::Range(..)) => Ok(range(a) == range(b)),
+        (Kind::OrderedDict(a), Kind::OrderedDict(b)) => {
+            let (a_keys, a_values): (Vec<_>, Vec<_>) = a.iter().cloned().unzip();
+            let (b_keys, b_values): (Vec<_>, Vec<_>) = b.iter().cloned().unzip();
+            Ok(sequences_equal(&a_keys, &b_keys)? && sequences_equal(&a_values, &b_values)?)
+        }
+        (
+            Kind::Dict(a) | Kind::OrderedDict(a) | Kind::DefaultDict(_, a) | Kind::MappingProxy(a),
+            Kind::Dict(b) | Kind::OrderedDict(b) | Kind::DefaultDict(_, b) | Kind::MappingProxy(b),
+        ) => dicts_equal(a, b),
+        // `numpy.dtype(numpy.float32) == numpy.float32`: a dtype compares with whatever can become one.
+        (Kind::Dtype(a) | Kind::ScalarType(a), Kind::Dtype(b) | Kind::ScalarType(b)) => Ok(a == b),
+        (Kind::ShapeDtypeStruct(a), Kind::ShapeDtypeStruct(b)) => Ok(a == b),
+        (Kind::PartitionSpec(a), Kind::PartitionSpec(b)) => Ok(a == b),
+        (Kind::Treedef(a), Kind::Treedef(b)) => a.equal(b),
+        (Kind::Method(a), Kind::Method(b)) => Ok(is(a, b)),
+        (Kind::ModuleMethod(a), Kind::ModuleMethod(b)) => equal(a, b),
+        (Kind::ModuleWrapper(a, f), Kind::ModuleWrapper(b, g)) => Ok(a == b && same_or_equal(f, g)?),
+        (Kind::Record { class: a, fields: f }, Kind::Record { class: b, fields: g }) => {
+            if !Rc::ptr_eq(a, b) {
+                return Ok(false);
+            }
+            let values = |fields: &[(_, Obj)]| fields.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>();
+            sequences_equal(&values(f), &values(g))
+        }
+        _ => Ok(is(a, b)),
+    }
+}
+
+/// What `this.__eq__(other)` says: `None` stands for `NotImplemented`.
+fn instance_equal(
+    policy: EqPolicy,
+    class: &Rc<super::object::ClassObject>,
+    value: &Obj,
+    other: &Obj,
+) -> Result<Option<bool>, Raised> {
+    let related = match &**other {
+        Kind::Instance { class: theirs, value, .. } if class.derives_from(theirs) || theirs.derives_from(class) => {
+            Some(value.borrow().clone())
+        }
+        _ => None,
+    };
+    match policy {
+        EqPolicy::Identity => Ok(None),
+        EqPolicy::Never => Ok(Some(false)),
+        EqPolicy::Raises => Err(Raised::new("RuntimeError")),
+        // The truth of an array of two elements is ambiguous.
+        EqPolicy::Array => Err(Raised::new("ValueError")),
+        EqPolicy::Always => Ok(related.map(|_| true)),
+        EqPolicy::Value | EqPolicy::Truthy => related.map(|theirs| equal(value, &theirs)).transpose(),
+    }
+}
+
+fn sequences_equal(a: &[Obj], b: &[Obj]) -> Result<bool, Raised> {
+    for (a, b) in a.iter().zip(b) {
+        if !same_or_equal(a, b)? {
+            return Ok(false);
+        }
+    }
+    Ok(a.len() == b.len())
+}
+
+/// Looks `key` up as a dict or set does: among those with its hash, by identity or `==`.
+fn find<'k>(key: &Obj, mut keys: impl Iterator<Item = &'k Obj>) -> Result<Option<usize>, Raised> {
+    let wanted = hash(key)?;
+    let mut i = 0;
+    keys.try_fold(None, |found: Option<usize>, candidate| {
+        let here = i;
+        i += 1;
+        if found.is_some() || hash(candidate)? != wanted || !same_or_equal(key, candidate)? {
+            return Ok(found);
+        }
+        Ok(Some(here))
+    })
+}
+
+fn subset(a: &[Obj], b: &[Obj]) -> Result<bool, Raised> {
+    for item in a {
+        if find(item, b.iter())?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn dicts_equal(a: &[(Obj, Obj)], b: &[(Obj, Obj)]) -> Result<bool, Raised> {
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    for (key, value) in a {
+        match find(key, b.iter().map(|(key, _)| key))? {
+            Some(i) if same_or_equal(value, &b[i].1)? => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// The insertion of items into a dict or set: a later equal key keeps the first key and takes the last value.
+pub fn collapse<V>(items: Vec<(Obj, V)>) -> Result<Vec<(Obj, V)>, Raised> {
+    let mut kept: Vec<(Obj, V)> = Vec::with_capacity(items.len());
+    for (key, value) in items {
+        match find(&key, kept.iter().map(|(key, _)| key))? {
+            Some(i) => kept[i].1 = value,
+            None => kept.push((key, value)),
+        }
+    }
+    Ok(kept)
+}
+
+/// `bool(a == b)` where one is an array: elementwise, and only a single element has a truth.
+fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
+    let shape = |obj: &Obj| match &**obj {
+        Kind::Array(array) => array.shape.clone(),
+        _ => Vec::new(),
+    };
+    let fill = |obj: &Obj| match &**obj {
+        Kind::Array(array) => Some(Number::Int(array.fill.unwrap_or(1).into())),
+        other => number(other),
+    };
+    let (a_shape, b_shape) = (shape(a), shape(b));
+    let elements = |shape: &[u64]| shape.iter().product::<u64>();
+    let outcome = if elements(&a_shape) >= elements(&b_shape) { &a_shape } else { &b_shape };
+    if elements(outcome) != 1 {
+        return Err(Raised::new("ValueError"));
+    }
+    Ok(match (fill(a), fill(b)) {
+        (Some(a), Some(b)) => numbers_equal(a, b),
+        _ => false,
+    })
+}
+
+/// The numbers of a range, by which ranges compare: length, first and step as far as they matter.
+fn range(obj: &Obj) -> Option<(i64, Option<i64>, Option<i64>)> {
+    let Kind::Range(start, stop, step) = **obj else { return None };
+    let span = if step > 0 { stop - start } else { start - stop };
+    let len = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
+    Some((len, (len > 0).then_some(start), (len > 1).then_some(step)))
+}
+
+/// `hash(obj)`: equal where Python's is, and different where Python's is, but for chance.
+pub fn hash(obj: &Obj) -> Result<u64, Raised> {
+    let kind = &**obj;
+    if let Some(number) = number(kind) {
+        return Ok(number_hash(number, obj));
+    }
+    let mut hasher = DefaultHasher::new();
+    let items_hash = |hasher: &mut DefaultHasher, items: &[Obj]| -> Result<(), Raised> {
+        for item in items {
+            hash(item)?.hash(hasher);
+        }
+        Ok(())
+    };
+    match kind {
+        // A tuple and a namedtuple of equal elements are equal, so they hash alike.
+        Kind::Tuple(items) | Kind::Namedtuple(_, items) => {
+            "tuple".hash(&mut hasher);
+            items_hash(&mut hasher, items)?;
+        }
+        Kind::Frozenset(items) => {
+            "frozenset".hash(&mut hasher);
+            items.iter().map(hash).try_fold(0_u64, |all, one| Ok(all.wrapping_add(one?)))?.hash(&mut hasher);
+        }
+        Kind::Str(text) => ("str", text).hash(&mut hasher),
+        Kind::Bytes(text) => ("bytes", text).hash(&mut hasher),
+        Kind::Range(..) => ("range", range(obj)).hash(&mut hasher),
+        // The hash of a dtype is not that of the scalar type, although they are equal.
+        Kind::Dtype(dtype) => ("dtype", dtype).hash(&mut hasher),
+        Kind::ScalarType(dtype) => ("type", dtype).hash(&mut hasher),
+        Kind::ShapeDtypeStruct(array) => ("struct", array).hash(&mut hasher),
+        Kind::PartitionSpec(axes) => ("spec", axes).hash(&mut hasher),
+        Kind::Treedef(treedef) => treedef.structure_hash().hash(&mut hasher),
+        Kind::List(_)
+        | Kind::Set(_)
+        | Kind::Dict(_)
+        | Kind::OrderedDict(_)
+        | Kind::DefaultDict(..)
+        | Kind::Bytearray(_)
+        | Kind::Array(_) => return Err(Raised::new("TypeError")),
+        // Hashable since Python 3.12, by the dict inside, which is not.
+        Kind::MappingProxy(_) => return Err(Raised::new("TypeError")),
+        Kind::Derived { base, .. } => return hash(base),
+        Kind::Instance { class, value, hash: chosen } => {
+            let policy = match class.root() {
+                Class::Plain { hash, .. } => *hash,
+                _ => HashPolicy::Identity,
+            };
+            match policy {
+                HashPolicy::Identity => identity_hash(obj).hash(&mut hasher),
+                HashPolicy::Value => return hash(&value.borrow()),
+                HashPolicy::Constant => 7.hash(&mut hasher),
+                HashPolicy::Chosen => chosen.get().hash(&mut hasher),
+                HashPolicy::None => return Err(Raised::new("TypeError")),
+                HashPolicy::Raises => return Err(Raised::new("RuntimeError")),
+            }
+        }
+        Kind::Record { class, fields } => match class.root() {
+            Class::PlainDataclass { frozen: true, .. } | Class::Module { .. } => {
+                "record".hash(&mut hasher);
+                for (_, value) in fields {
+                    hash(value)?.hash(&mut hasher);
+                }
+            }
+            // `eq=True` without `frozen=True` sets `__hash__` to None.
+            _ => return Err(Raised::new("TypeError")),
+        },
+        Kind::Method(of) => ("method", identity_hash(of)).hash(&mut hasher),
+        Kind::ModuleMethod(of) => ("module method", hash(of)?).hash(&mut hasher),
+        Kind::ModuleWrapper(by, func) => (by, hash(func)?).hash(&mut hasher),
+        Kind::None | Kind::Ellipsis => discriminant(kind).hash(&mut hasher),
+        Kind::Class(class) => Rc::as_ptr(class).hash(&mut hasher),
+        Kind::Member { class, number } => (Rc::as_ptr(class), number).hash(&mut hasher),
+        Kind::Global(name) => ("global", name).hash(&mut hasher),
+        Kind::Node { .. }
+        | Kind::Function(_)
+        | Kind::Partial { .. }
+        | Kind::TreePartial { .. }
+        | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
+        Kind::NumpyScalar(dtype, value) => (dtype, value.to_bits()).hash(&mut hasher),
+        Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => unreachable!("numbers were hashed above"),
+    }
+    Ok(hasher.finish())
+}
+
+fn identity_hash(obj: &Obj) -> usize {
+    Rc::as_ptr(obj) as usize
+}
+
+/// Equal numbers hash alike, whatever their types; a NaN hashes by identity (since Python 3.10).
+fn number_hash(number: Number, obj: &Obj) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match number {
+        Number::Int(value) => value.hash(&mut hasher),
+        Number::Float(value) => match exact_int(value) {
+            Some(value) => value.hash(&mut hasher),
+            None if value.is_nan() => identity_hash(obj).hash(&mut hasher),
+            None => value.to_bits().hash(&mut hasher),
+        },
+        Number::Complex(re, im) if im == 0.0 => return number_hash(Number::Float(re), obj),
+        Number::Complex(re, im) => (re.to_bits(), im.to_bits()).hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+/// `a < b`, for sorting dict keys; `TypeError` where Python has no order.
+pub fn less(a: &Obj, b: &Obj) -> Result<bool, Raised> {
+    let unordered = || Err(Raised::new("TypeError"));
+    if let (Some(a), Some(b)) = (number(a), number(b)) {
+        return match (a, b) {
+            (Number::Int(a), Number::Int(b)) => Ok(a < b),
+            (Number::Complex(..), _) | (_, Number::Complex(..)) => unordered(),
+            #[expect(clippy::cast_precision_loss, reason = "keys beyond 2**53 beside floats are not generated")]
+            (a, b) => {
+                let float = |n| match n {
+                    Number::Int(i) => i as f64,
+                    Number::Float(f) | Number::Complex(f, _) => f,
+                };
+                Ok(float(a) < float(b))
+            }
+        };
+    }
+    match (&**a, &**b) {
+        (Kind::Derived { base, .. }, _) => less(base, b),
+        (_, Kind::Derived { base, .. }) => less(a, base),
+        (Kind::Str(a), Kind::Str(b)) => Ok(a < b),
+        (Kind::Bytes(a), Kind::Bytes(b)) => Ok(a < b),
+        (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b)) => {
+            for (a, b) in a.iter().zip(b) {
+                if !same_or_equal(a, b)? {
+                    return less(a, b);
+                }
+            }
+            Ok(a.len() < b.len())
+        }
+        // `<` of sets is "is a proper subset": a partial order, which sorting can't use but doesn't refuse.
+        (Kind::Frozenset(a), Kind::Frozenset(b)) => Ok(a.len() < b.len() && subset(a, b)?),
+        _ => unordered(),
+    }
+}
+
+/// `sorted(items, key=…)` as CPython sorts up to 64 items: by binary insertion, which is stable and shows a partial order.
+pub fn sort_by_key<V>(items: Vec<(Obj, V)>) -> Result<Vec<(Obj, V)>, Raised> {
+    let mut sorted: Vec<(Obj, V)> = Vec::with_capacity(items.len());
+    for (key, value) in items {
+        let (mut low, mut high) = (0, sorted.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if less(&key, &sorted[middle].0)? {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        sorted.insert(low, (key, value));
+    }
+    Ok(sorted)
+}
+
+/// `repr(obj)`, as far as the names of arguments show it: enough to tell keys apart that are equal.
+pub fn repr(obj: &Obj) -> String {
+    match &**obj {
+        Kind::None => "None".to_owned(),
+        Kind::Bool(true) => "True".to_owned(),
+        Kind::Bool(false) => "False".to_owned(),
+        Kind::Int(value) => value.to_string(),
+        Kind::Float(value) => format!("{value:?}"),
+        Kind::Complex(re, im) => format!("({re}+{im}j)"),
+        Kind::Str(text) => format!("'{text}'"),
+        Kind::Bytes(text) => format!("b'{text}'"),
+        Kind::Tuple(items) if items.len() == 1 => format!("({},)", repr(&items[0])),
+        Kind::Tuple(items) => format!("({})", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
+        Kind::Namedtuple(class, items) => {
+            format!("{}({})", class.name, items.iter().map(repr).collect::<Vec<_>>().join(", "))
+        }
+        Kind::List(items) => format!("[{}]", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
+        Kind::Frozenset(items) => format!("frozenset({{{}}})", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
+        Kind::Range(start, stop, 1) => format!("range({start}, {stop})"),
+        Kind::Range(start, stop, step) => format!("range({start}, {stop}, {step})"),
+        Kind::NumpyScalar(dtype, value) => format!("np.{dtype}({value})"),
+        Kind::Dtype(dtype) => format!("dtype({dtype})"),
+        Kind::ScalarType(dtype) => format!("np.{dtype}"),
+        Kind::Global(name) => name.clone(),
+        Kind::Member { class, number } => match &class.class {
+            Class::Enum(members) | Class::IntEnum(members) => {
+                let member = usize::try_from(number - 1).ok().and_then(|i| members.get(i));
+                format!("{}.{}", class.name, member.map_or("?", |name| name.as_str()))
+            }
+            _ => class.name.to_string(),
+        },
+        Kind::Derived { base, .. } => repr(base),
+        Kind::Instance { class, value, .. } => format!("{}({})", class.name, repr(&value.borrow())),
+        Kind::Array(array) => array.to_string(),
+        Kind::Function(_) | Kind::Partial { .. } | Kind::Opaque(_) => format!("<object {:x}>", identity_hash(obj)),
+        _ => "<object>".to_owned(),
+    }
+}

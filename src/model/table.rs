@@ -1,0 +1,107 @@
+//! Tables: what a cache holds, and who keeps it alive.
+
+use std::rc::{Rc, Weak};
+
+use super::key::Key;
+use super::object::{Kind, Obj, Raised};
+use super::python;
+use crate::spec::{FunctionBy, FunctionKey, Held};
+
+/// A program that some call made, numbered in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Program(pub u64);
+
+/// The entries of one table of the cache.
+#[derive(Debug, Default)]
+pub struct Entries {
+    shelves: Vec<Shelf>,
+}
+
+/// The entries that are filed under one function.
+#[derive(Debug)]
+struct Shelf {
+    owner: Owner,
+    entries: Vec<(Key, Program)>,
+}
+
+#[derive(Debug)]
+enum Owner {
+    /// The table is shared by all functions.
+    Nobody,
+    Weak(Weak<Kind>),
+    Strong(Obj),
+}
+
+impl Owner {
+    fn function(&self) -> Option<Obj> {
+        match self {
+            Self::Nobody => None,
+            Self::Weak(function) => function.upgrade(),
+            Self::Strong(function) => Some(function.clone()),
+        }
+    }
+}
+
+impl Entries {
+    /// The shelf of `function`, made if there is none. What belongs to functions that are gone is thrown away.
+    fn shelf(&mut self, function: &Obj, by: Option<FunctionKey>) -> Result<&mut Shelf, Raised> {
+        self.shelves.retain(|shelf| matches!(shelf.owner, Owner::Nobody) || shelf.owner.function().is_some());
+        let mut found = None;
+        for (i, shelf) in self.shelves.iter().enumerate() {
+            let mine = match (shelf.owner.function(), by.map(|key| key.by)) {
+                (None, None) => true,
+                (Some(owner), Some(FunctionBy::Identity)) => python::is(&owner, function),
+                (Some(owner), Some(FunctionBy::Equal)) => {
+                    python::is(&owner, function)
+                        || (python::hash(&owner)? == python::hash(function)? && python::equal(&owner, function)?)
+                }
+                _ => false,
+            };
+            if mine {
+                found = Some(i);
+                break;
+            }
+        }
+        let i = found.unwrap_or_else(|| {
+            let owner = match by.map(|key| key.held) {
+                None => Owner::Nobody,
+                Some(Held::Weakly) => Owner::Weak(Rc::downgrade(function)),
+                Some(Held::Strongly) => Owner::Strong(function.clone()),
+            };
+            self.shelves.push(Shelf { owner, entries: Vec::new() });
+            self.shelves.len() - 1
+        });
+        Ok(&mut self.shelves[i])
+    }
+
+    /// The program of `key`, if there is one. Comparing may raise.
+    pub fn find(&mut self, function: &Obj, by: Option<FunctionKey>, key: &Key) -> Result<Option<Program>, Raised> {
+        for (known, program) in &self.shelf(function, by)?.entries {
+            if known.same(key)? {
+                return Ok(Some(*program));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Files `program` under `key`.
+    pub fn file(&mut self, function: &Obj, by: Option<FunctionKey>, key: Key, program: Program) -> Result<(), Raised> {
+        self.shelf(function, by)?.entries.push((key, program));
+        Ok(())
+    }
+
+    /// The key that was filed last.
+    pub fn latest(&self) -> Option<&Key> {
+        self.shelves.iter().rev().find_map(|shelf| shelf.entries.last()).map(|(key, _)| key)
+    }
+
+    /// Throws everything away that belongs to `function`, or everything at all.
+    pub fn clear(&mut self, function: Option<&Obj>) {
+        match function {
+            None => self.shelves.clear(),
+            Some(function) => self
+                .shelves
+                .retain(|shelf| !shelf.owner.function().is_some_and(|owner| python::is(&owner, function))),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+"""Values from their JSON.
+
+A value is a recipe: `{ref: name}` and `{global: name}` are the same object each time, everything else is built anew.
+All of this happens before a call is observed, because making an array may itself compile.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from . import arrays, classes, contexts, functions, outputs
+from .dtypes import numpy_dtype, numpy_scalar
+from .errors import Malformed, Unsupported, construction
+
+
+class Builder:
+    """Builds the values of one case."""
+
+    def __init__(self, case: dict[str, Any], *, shared: bool) -> None:
+        self.shared = shared
+        """Whether arrays may share buffers with arrays of other values and cases."""
+        self.context = case.get("context", {})
+        self.classes: dict[str, classes.Made] = {}
+        self.objects: dict[str, Any] = {}
+        self.outputs: list[Any] = []
+        for name, form in case.get("classes", {}).items():
+            with construction():
+                self.classes[name] = classes.make(name, form, self.classes)
+        for name, value in case.get("objects", {}).items():
+            self.objects[name] = self.value(value)
+
+    def value(self, form: Any) -> Any:
+        """The value of that form."""
+        if isinstance(form, str):
+            return arrays.array(form, shared=self.shared)
+        if isinstance(form, list):
+            return [self.value(item) for item in form]
+        if not isinstance(form, dict):
+            return form
+        if len(form) != 1:
+            raise Malformed(f"a value has one form, and here are {sorted(form)}")
+        ((tag, content),) = form.items()
+        make = _FORMS.get(tag)
+        if make is None:
+            raise Unsupported(f"values of the form {tag}")
+        return make(self, content)
+
+    def all(self, forms: list[Any]) -> list[Any]:
+        """The values of these forms."""
+        return [self.value(form) for form in forms]
+
+    def named(self, forms: dict[str, Any]) -> dict[str, Any]:
+        """The values of these forms, by name."""
+        return {name: self.value(form) for name, form in forms.items()}
+
+    def mutate(self, mutation: dict[str, Any]) -> None:
+        """Changes a named object in place."""
+        target = self.ref(mutation["object"])
+        if mutation.get("value") is not None:
+            target.value = self.value(mutation["value"])
+        if mutation.get("hash") is not None:
+            target.hash = mutation["hash"]
+
+    def ref(self, name: str) -> Any:
+        """The object of that name."""
+        if name not in self.objects:
+            raise Malformed(f"there is no object {name!r}, or it was dropped")
+        return self.objects[name]
+
+    def _items(self, items: Any) -> list[tuple[Any, Any]]:
+        if isinstance(items, dict):
+            return [(key, self.value(value)) for key, value in items.items()]
+        return [(self.value(key), self.value(value)) for key, value in items]
+
+    def _dict(self, items: Any, make: Callable[[Any], Any] = dict) -> Any:
+        built = self._items(items)
+        with construction():
+            return make(built)
+
+    def _collection(self, make: Callable[[Any], Any], forms: list[Any]) -> Any:
+        built = self.all(forms)
+        with construction():
+            return make(built)
+
+    def _default_dict(self, form: dict[str, Any]) -> Any:
+        factory = self.value(form.get("factory"))
+        return self._dict(form.get("items", {}), lambda items: collections.defaultdict(factory, items))
+
+    def _class(self, name: str) -> classes.Made:
+        if name not in self.classes:
+            raise Malformed(f"there is no class {name!r}")
+        return self.classes[name]
+
+    def _new(self, form: dict[str, Any]) -> Any:
+        of = self._class(form["class"])
+        value = self.value(form.get("value"))
+        fields = self.named(form.get("fields") or {})
+        args = self.all(form.get("args") or [])
+        children = self.all(form.get("children") or [])
+        aux = self.value(form.get("aux"))
+        with construction():
+            if of.kind == "plain":
+                return of.made(value, form.get("hash", 0))
+            if of.kind == "node":
+                return of.made(children, aux)
+            if of.kind in ("enum", "int_enum"):
+                return of.made[form["member"]]
+            if of.kind == "builtin":
+                return of.made() if form.get("value") is None else of.made(value)
+            return of.made(*args, **fields)
+
+    def _def(self, form: dict[str, Any]) -> Any:
+        if form.get("source") is not None:
+            scope = {**{name: made.made for name, made in self.classes.items()}, **self.objects}
+            with construction():
+                return functions.from_source(form["source"], scope)
+        if form.get("params") is None:
+            if form.get("uses") is None:
+                return functions.plain()
+            return functions.with_signature(["*args", "**kwargs"], form["uses"], self.value)
+        return functions.with_signature(form["params"], form.get("uses"), self.value)
+
+    def _partial(self, make: Callable[..., Any], form: dict[str, Any]) -> Any:
+        function = self.value(form["func"])
+        args, kwargs = self.all(form.get("args", [])), self.named(form.get("kwargs", {}))
+        with construction():
+            return make(function, *args, **kwargs)
+
+    def _method(self, form: dict[str, Any]) -> Any:
+        return self.value(form["of"]).method
+
+    def _wrap(self, form: dict[str, Any]) -> Any:
+        function = self.value(form["func"])
+        with construction():
+            return functions.wrapped(form["by"], function)
+
+    def _make(self, form: dict[str, Any]) -> Any:
+        function = functions.found(form["call"])
+        args, kwargs = self.all(form.get("args", [])), self.named(form.get("kwargs", {}))
+        with contexts.entered(self.context, self.value), construction():
+            made = function(*args, **kwargs)
+        outputs.check_made(form["call"], made, self.value(form["as"]))
+        return made
+
+    def _output(self, form: dict[str, Any]) -> Any:
+        if not 1 <= form["call"] <= len(self.outputs) or self.outputs[form["call"] - 1] is NOTHING:
+            raise Malformed(f"call {form['call']} has returned nothing here")
+        return outputs.follow(self.outputs[form["call"] - 1], form.get("path", []))
+
+    def _numpy_scalar(self, form: list[Any]) -> Any:
+        name, number = form
+        with construction():
+            return numpy_scalar(name, float("nan") if number is None else number)
+
+
+NOTHING = object()
+"""Stands for the output of a call that raised."""
+
+
+def _complex(parts: list[Any]) -> complex:
+    # JSON has no NaN, and Rust's serde writes null.
+    return complex(*(float("nan") if part is None else part for part in parts))
+
+
+_FORMS: dict[str, Callable[[Builder, Any], Any]] = {
+    "int": lambda _, text: int(text),
+    "float": lambda _, text: float(text),
+    "array": lambda b, form: arrays.array_form(form, shared=b.shared),
+    "str": lambda _, text: text,
+    "bytes": lambda _, text: text.encode(),
+    "bytearray": lambda _, text: bytearray(text.encode()),
+    "complex": lambda _, parts: _complex(parts),
+    "tuple": lambda b, items: tuple(b.all(items)),
+    "set": lambda b, items: b._collection(set, items),
+    "frozenset": lambda b, items: b._collection(frozenset, items),
+    "range": lambda _, numbers: range(*numbers),
+    "dict": lambda b, items: b._dict(items),
+    "ordered_dict": lambda b, items: b._dict(items, collections.OrderedDict),
+    "default_dict": Builder._default_dict,
+    "mapping_proxy": lambda b, items: types.MappingProxyType(b._dict(items)),
+    "ellipsis": lambda _, __: ...,
+    "object": lambda _, __: object(),
+    "numpy_scalar": Builder._numpy_scalar,
+    "dtype": lambda _, name: numpy_dtype(name),
+    "scalar_type": lambda _, name: numpy_dtype(name).type,
+    "shape_dtype_struct": lambda _, text: arrays.shape_dtype_struct(text),
+    "partition_spec": lambda _, axes: jax.sharding.PartitionSpec(*axes),
+    "treedef": lambda b, form: b._collection(lambda built: jax.tree_util.tree_structure(built[0]), [form]),
+    "class": lambda b, name: b._class(name).made,
+    "new": Builder._new,
+    "ref": lambda b, name: b.ref(name),
+    "output": Builder._output,
+    "lambda": lambda _, __: functions.new_lambda(),
+    "def": Builder._def,
+    "closure": lambda b, form: functions.closing_over(b.value(form["over"])),
+    "global": lambda _, name: functions.found(name),
+    "partial": lambda b, form: b._partial(functools.partial, form),
+    "tree_partial": lambda b, form: b._partial(jax.tree_util.Partial, form),
+    "method": Builder._method,
+    "wrap": Builder._wrap,
+    "make": Builder._make,
+}

@@ -1,0 +1,181 @@
+"""The classes of cases.
+
+A case must meet no class that another case met: a class whose `__eq__` raises can poison the entries of unrelated
+functions. But jax and equinox keep every registered class for ever, so registered classes are lent: when all caches
+have been cleared, nothing remembers them, and they can be lent again.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import enum
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from . import environment, functions
+from .errors import Malformed, Unsupported
+
+BUILTINS = {"str": str, "int": int, "float": float, "tuple": tuple, "list": list, "dict": dict}
+
+_lent: list[tuple[str, type]] = []
+_free: dict[str, list[type]] = collections.defaultdict(list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Made:
+    """A class with what its instances are made of."""
+
+    kind: str
+    made: type
+
+
+def reclaim() -> None:
+    """Takes all lent classes back; only right after every cache was cleared."""
+    for key, made in _lent:
+        _free[key].append(made)
+    _lent.clear()
+
+
+def make(name: str, form: dict[str, Any], known: dict[str, Made]) -> Made:
+    """A class of a case; `known` are those before it."""
+    ((kind, spec),) = form.items()
+    if kind == "subclass":
+        return _subclass(name, spec["of"], known)
+    makers: dict[str, Callable[[str, Any], type]] = {
+        "namedtuple": _namedtuple, "node": _node, "dataclass": _dataclass, "module": _module, "plain": _plain,
+        "plain_dataclass": _plain_dataclass, "enum": _enum, "int_enum": _int_enum,
+    }  # fmt: skip
+    if kind not in makers:
+        raise Unsupported(f"class {kind}")
+    if kind not in ("node", "dataclass", "module"):
+        return Made(kind, makers[kind](name, spec))
+    key = json.dumps([name, form])
+    made = _free[key].pop() if _free[key] else makers[kind](name, spec)
+    _lent.append((key, made))
+    return Made(kind, made)
+
+
+def _method() -> dict[str, Any]:
+    return {"method": functions.methods()["method"]}
+
+
+def _namedtuple(name: str, fields: list[str]) -> type:
+    made = collections.namedtuple(name, fields)  # noqa: PYI024
+    made.method = functions.methods()["method"]
+    return made
+
+
+def _node(name: str, _spec: dict[str, Any]) -> type:
+    def __init__(self: Any, children: list[Any], aux: Any) -> None:  # noqa: N807
+        self.children, self.aux = children, aux
+
+    made = type(name, (), {"__init__": __init__, **_method()})
+
+    def unflatten(aux: Any, children: Any) -> Any:
+        node = object.__new__(made)
+        node.children, node.aux = children, aux
+        return node
+
+    jax.tree_util.register_pytree_node(made, lambda node: (tuple(node.children), node.aux), unflatten)
+    return made
+
+
+def _dataclass(name: str, spec: dict[str, Any]) -> type:
+    data, meta = spec.get("data", []), spec.get("meta", [])
+    made = dataclasses.make_dataclass(name, [*data, *meta], namespace=_method())
+    jax.tree_util.register_dataclass(made, data, meta)
+    return made
+
+
+def _module(name: str, spec: dict[str, Any]) -> type:
+    equinox: Any = environment.optional("equinox")
+    if equinox is None:
+        raise Unsupported("equinox.Module")
+    lines = [f"    {field}: Any" for field in spec.get("fields", [])]
+    lines += [f"    {field}: Any = static()" for field in spec.get("static", [])]
+    lines += ["    method = _method", "    __call__ = _call"]
+    parts = functions.methods()
+    scope = {
+        "Module": equinox.Module, "Any": Any, "static": lambda: equinox.field(static=True),
+        "_method": parts["method"], "_call": parts["__call__"], "__name__": __name__,
+    }  # fmt: skip
+    exec(f"class {name}(Module):\n" + "\n".join(lines), scope)
+    return scope[name]
+
+
+def _plain_dataclass(name: str, spec: dict[str, Any]) -> type:
+    return dataclasses.make_dataclass(name, spec["fields"], frozen=spec.get("frozen", False), namespace=_method())
+
+
+def _enum(name: str, members: list[str]) -> type:
+    made = enum.Enum(name, members)
+    made.method = functions.methods()["method"]
+    return made
+
+
+def _int_enum(name: str, members: list[str]) -> type:
+    made = enum.IntEnum(name, members)
+    made.method = functions.methods()["method"]
+    return made
+
+
+def _subclass(name: str, of: str, known: dict[str, Made]) -> Made:
+    if of in known:
+        base = known[of]
+        return Made(base.kind, type(base.made)(name, (base.made,), {}))
+    if of not in BUILTINS:
+        raise Malformed(f"class {name} is a subclass of {of}, which isn't there")
+    return Made("builtin", type(name, (BUILTINS[of],), _method()))
+
+
+def _plain(name: str, spec: dict[str, Any]) -> type:
+    def __init__(self: Any, value: Any, hash_: int) -> None:  # noqa: N807
+        self.value, self.hash = value, hash_
+
+    namespace: dict[str, Any] = {"__init__": __init__, **_method()}
+    if spec.get("callable"):
+        namespace["__call__"] = functions.methods()["__call__"]
+    made = type(name, (), namespace)
+    equal, hashed = spec.get("eq", "identity"), spec.get("hash", "identity")
+    if equal != "identity":
+        made.__eq__ = _equality(equal, made)
+    # `type()` would set it to None if `__eq__` stood in the namespace; set afterwards, both are independent.
+    made.__hash__ = _hashing(hashed)
+    return made
+
+
+def _raise(self: Any, *_: Any) -> Any:
+    raise RuntimeError(f"{type(self).__name__} can't be compared or hashed")
+
+
+def _equality(policy: str, made: type) -> Callable[[Any, Any], Any]:
+    def same_value(self: Any, other: Any) -> bool:
+        related = isinstance(other, type(self)) or isinstance(self, type(other))
+        return related and bool(self.value == other.value)
+
+    policies: dict[str, Callable[[Any, Any], Any]] = {
+        "value": same_value,
+        "always": lambda _, other: isinstance(other, made),
+        "never": lambda _, __: False,
+        "raises": _raise,
+        "array": lambda _, __: np.array([True, True]),
+        "truthy": lambda self, other: "x" if same_value(self, other) else "",
+    }
+    return policies[policy]
+
+
+def _hashing(policy: str) -> Any:
+    policies: dict[str, Any] = {
+        "identity": object.__hash__,
+        "value": lambda self: hash(self.value),
+        "constant": lambda _: 7,
+        "chosen": lambda self: self.hash,
+        "none": None,
+        "raises": _raise,
+    }
+    return policies[policy]

@@ -1,0 +1,38 @@
+"""The target `equinox.filter_jit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox
+import jax
+
+from .errors import Unsupported
+
+name = "equinox.filter_jit"
+
+
+def wrap(function: Any, options: dict[str, Any]) -> Any:
+    """The function under `equinox.filter_jit`; options of `jax.jit` are passed on, and it refuses what it must."""
+    return equinox.filter_jit(function, **options)
+
+
+def entry(wrapper: Any, via: str) -> Callable[..., Any]:
+    """What is called for that use of the function."""
+    if via == "call":
+        return wrapper
+    if via == "lower":
+        return wrapper.lower
+    if via == "compile":
+        return lambda *args, **kwargs: wrapper.lower(*args, **kwargs).compile()
+    if via == "eval_shape":
+        return lambda *args, **kwargs: equinox.filter_eval_shape(wrapper, *args, **kwargs)
+    if via == "vmap":
+        return jax.vmap(wrapper)
+    raise Unsupported(f"via {via}")
+
+
+def clear_function(wrapper: Any) -> None:
+    """filter_jit has no such thing."""
+    raise Unsupported("clearing one function")

@@ -1,0 +1,205 @@
+"""The functions of cases: their bodies count that they ran, and return the array leaves they are given.
+
+Nothing is wrapped around a function: identity, signature and name are what a user's own `def` has. Source given by a
+case gets its counter as a first statement.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import inspect
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+from jax.tree_util import tree_leaves
+
+from . import environment
+from .errors import Malformed, Unsupported
+from .observe import body_ran
+
+COUNTED = "<jitkey def>"
+"""The file name of code whose functions count their runs."""
+
+_ALIASES = {
+    "jnp": "jax.numpy", "np": "numpy", "lax": "jax.lax", "jtu": "jax.tree_util", "eqx": "equinox", "ft": "functools",
+}  # fmt: skip
+
+_compiled: dict[str, types.CodeType] = {}
+
+
+def body(values: Iterable[Any]) -> list[jax.Array]:
+    """The body of every function made here: its run is counted, and it returns the arrays among the leaves.
+
+    A static argument need not be a pytree at all, and contributes nothing then.
+    """
+    body_ran()
+    leaves: list[jax.Array] = []
+    for value in values:
+        try:
+            found = tree_leaves(value)
+        except Exception:  # For instance a dict that can't be sorted, as a static argument.
+            continue
+        leaves.extend(leaf for leaf in found if isinstance(leaf, jax.Array))
+    return leaves
+
+
+def plain() -> Callable[..., Any]:
+    """The function that a case has if it asks for nothing."""
+
+    def f(*args: Any, **kwargs: Any) -> list[jax.Array]:
+        return body((args, kwargs))
+
+    return f
+
+
+def new_lambda() -> Callable[..., Any]:
+    """A new lambda."""
+    return lambda *args, **kwargs: body((args, kwargs))
+
+
+def closing_over(over: Any) -> Callable[..., Any]:
+    """A new function that closes over a value."""
+
+    def f(*args: Any, **kwargs: Any) -> list[jax.Array]:
+        _ = over
+        return body((args, kwargs))
+
+    return f
+
+
+def methods() -> dict[str, Callable[..., Any]]:
+    """`method` and `__call__` for a class of a case, as functions of its own."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> list[jax.Array]:
+        return body((self, args, kwargs))
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> list[jax.Array]:  # noqa: N807
+        return body((self, args, kwargs))
+
+    return {"method": method, "__call__": __call__}
+
+
+def with_signature(params: list[Any], uses: list[str] | None, build: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A `def` with these parameters, executed anew, whose body uses those named."""
+    written, names, defaults = [], [], {}
+    for param in params:
+        if isinstance(param, dict):
+            name = param["name"]
+            defaults[f"_default_{name}"] = build(param["default"])
+            written.append(f"{name}=_default_{name}")
+            names.append(name)
+        else:
+            written.append(param)
+            if param.strip("*"):
+                names.append(param.lstrip("*"))
+    used = names if uses is None else [name for name in names if name in uses]
+    unknown = set(uses or ()) - set(names)
+    if unknown:
+        raise Malformed(f"the body uses {sorted(unknown)}, which are no parameters")
+    values = "".join(f"{name}, " for name in used)
+    text = f"def f({', '.join(written)}):\n    return _body(({values}))\n"
+    scope = {"_body": body, **defaults}
+    exec(_compile(text, counted=False), scope)
+    return scope["f"]
+
+
+def from_source(text: str, objects: dict[str, Any]) -> Callable[..., Any]:
+    """The `f` that the source defines, with the usual libraries and those objects in scope that it names."""
+    code = _compile(text, counted=True)
+    names = _names(code)
+    scope: dict[str, Any] = {name: value for name, value in objects.items() if name in names}
+    for name in ("jax", "jnp", "lax", "np", "jtu", "eqx", "equinox", "optax"):
+        library = environment.optional(_ALIASES.get(name, name)) if name in names else None
+        if library is not None:
+            scope.setdefault(name, library)
+        elif name in names and name not in scope and name in ("eqx", "equinox", "optax"):
+            raise Unsupported(f"source that uses {name}")
+    scope["_body_ran"] = body_ran
+    exec(code, scope)
+    if not callable(scope.get("f")):
+        raise Malformed("the source defines no function `f`")
+    return scope["f"]
+
+
+def _compile(text: str, *, counted: bool) -> types.CodeType:
+    if text not in _compiled:
+        tree = ast.parse(text, COUNTED)
+        name = COUNTED
+        if counted:
+            defined = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "f"]
+            for node in defined:
+                _count(node)
+            name = COUNTED if defined else "<jitkey source>"
+        if len(_compiled) > 2000:
+            _compiled.clear()
+        _compiled[text] = compile(ast.fix_missing_locations(tree), name, "exec")
+    return _compiled[text]
+
+
+def _count(function: ast.FunctionDef) -> None:
+    call = ast.parse("_body_ran()").body[0]
+    documented = ast.get_docstring(function) is not None
+    function.body.insert(1 if documented else 0, ast.copy_location(call, function.body[0]))
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Every name that the code or a function in it looks up."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names(constant)
+    return names
+
+
+def is_counted(function: Any) -> bool:
+    """Whether a run of the function's body is counted by the body itself, through whatever wraps it."""
+    for _ in range(20):
+        if isinstance(function, types.FunctionType):
+            if function.__code__.co_filename in (COUNTED, __file__):
+                return True
+            function = getattr(function, "__wrapped__", None)
+        elif isinstance(function, (functools.partial, jax.tree_util.Partial)):
+            function = function.func
+        elif inspect.getattr_static(function, "__func__", None) is not None or isinstance(function, types.MethodType):
+            function = function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif isinstance(getattr(type(function), "__call__", None), types.FunctionType):
+            function = type(function).__call__
+        else:
+            return False
+    return False
+
+
+@functools.lru_cache(maxsize=None)
+def found(dotted: str) -> Any:
+    """The object of that dotted name: `jnp.sin`, `optax.adam`, or a builtin."""
+    head, *rest = dotted.split(".")
+    try:
+        value: Any = importlib.import_module(_ALIASES.get(head, head) if rest else "builtins")
+    except ImportError as error:
+        raise Unsupported(f"{dotted}: {error}") from None
+    for i, name in enumerate(rest or [head]):
+        if not hasattr(value, name) and isinstance(value, types.ModuleType):
+            try:
+                importlib.import_module(f"{value.__name__}.{name}")
+            except ImportError:
+                pass
+        if not hasattr(value, name):
+            raise Unsupported(f"{'.'.join([head, *rest][: i + 2])}, which this version doesn't have")
+        value = getattr(value, name)
+    return value
+
+
+def wrapped(by: str, function: Any) -> Any:
+    """A new wrapper around the function."""
+    if by.startswith("filter_"):
+        equinox: Any = environment.optional("equinox")
+        if equinox is None:
+            raise Unsupported("equinox")
+        return getattr(equinox, by)(function)
+    return getattr(jax, by)(function)

@@ -1,0 +1,41 @@
+"""The target `jax.jit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from .errors import Unsupported
+
+name = "jax.jit"
+
+
+def wrap(function: Any, options: dict[str, Any]) -> Any:
+    """The function under `jax.jit`, as a user writes it."""
+    if "donate" in options:
+        raise Unsupported("the option donate, which is equinox.filter_jit's")
+    if "compiler_options" in options and jax.__version_info__ < (0, 4, 36):
+        raise Unsupported("the option compiler_options")
+    return jax.jit(function, **options)
+
+
+def entry(wrapper: Any, via: str) -> Callable[..., Any]:
+    """What is called for that use of the function."""
+    if via == "call":
+        return wrapper
+    if via == "compile":
+        return lambda *args, **kwargs: wrapper.lower(*args, **kwargs).compile()
+    if via == "eval_shape":
+        return lambda *args, **kwargs: jax.eval_shape(wrapper, *args, **kwargs)
+    if via == "vmap":
+        return jax.vmap(wrapper)
+    if via in ("trace", "lower") and hasattr(wrapper, via):
+        return getattr(wrapper, via)
+    raise Unsupported(f"via {via}")
+
+
+def clear_function(wrapper: Any) -> None:
+    """Clears what is cached for one function."""
+    wrapper.clear_cache()

@@ -1,0 +1,49 @@
+"""One XLA compilation for every distinct program.
+
+Cases repeat a few small programs thousands of times, and XLA is two thirds of a full miss. The memo sits below
+everything that a verdict is about: jax's own caches have decided to compile, and the compile event fires around the
+call that is replaced. What it keeps is keyed by all that XLA is given: the module (without source locations), the
+compile options and the devices. Programs with host callbacks are never kept. `JITKEY_MEMO=0` turns it off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from typing import Any
+
+from jax._src import compiler
+
+SIZE = 500
+"""Executables kept; the least recently used goes first."""
+
+
+def install() -> bool:
+    """Puts the memo in place, unless it is turned off; whether it is."""
+    if os.environ.get("JITKEY_MEMO") == "0":
+        return False
+    compile_module = compiler.compile_or_get_cached
+    executables: OrderedDict[Any, Any] = OrderedDict()
+
+    def remembered(
+        backend: Any, computation: Any, devices: Any, options: Any, host_callbacks: Any, *rest: Any, **named: Any
+    ) -> Any:
+        if host_callbacks or len(rest) > 2:
+            return compile_module(backend, computation, devices, options, host_callbacks, *rest, **named)
+        key = (
+            computation.operation.get_asm(enable_debug_info=False),
+            options.SerializeAsString(),
+            tuple(device.id for device in devices.flat),
+            id(backend),
+        )
+        if key in executables:
+            executables.move_to_end(key)
+            return executables[key]
+        executable = compile_module(backend, computation, devices, options, host_callbacks, *rest, **named)
+        executables[key] = executable
+        if len(executables) > SIZE:
+            executables.popitem(last=False)
+        return executable
+
+    compiler.compile_or_get_cached = remembered
+    return True

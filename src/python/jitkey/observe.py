@@ -1,0 +1,90 @@
+"""Which layers a call missed.
+
+| layer    | how a miss is seen                                                                          |
+|----------|---------------------------------------------------------------------------------------------|
+| dispatch | the C++ fast path handed the call to Python, which begins at `jax._src.pjit._infer_params`     |
+| trace    | a counter in the body; for functions whose body isn't ours, jax's trace event               |
+| lower    | the monitoring event of MLIR lowering                                                       |
+| compile  | the monitoring event of XLA compilation                                                     |
+
+jax's trace event alone is not "the body ran": it also fires for functions that the body calls. Nothing here takes part
+in a cache key: the hook passes its arguments on, and the rest only listens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+from jax._src import pjit
+
+LAYERS = ("dispatch", "trace", "lower", "compile")
+
+_EVENTS = {
+    "/jax/core/compile/jaxpr_trace_duration": "trace event",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    "/jax/core/compile/backend_compile_duration": "compile",
+}
+
+
+class _Watch:
+    """What happened since the watch was started."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.seen: set[str] = set()
+        self.thread = threading.get_ident()
+
+    def note(self, what: str) -> None:
+        if self.on and threading.get_ident() == self.thread:
+            self.seen.add(what)
+
+
+_watch = _Watch()
+
+
+def body_ran() -> None:
+    """Called by every body that a case makes."""
+    _watch.note("trace")
+
+
+@contextlib.contextmanager
+def observed(missed: list[str], *, counted: bool, dispatched: bool) -> Iterator[None]:
+    """Fills `missed` with the layers that are missed inside, also when the call raises.
+
+    `counted` says that the body counts its runs itself, `dispatched` that the call goes through the fast path at all
+    (ahead-of-time lowering doesn't, and a miss of what isn't consulted would be none).
+    """
+    _watch.seen = set()
+    _watch.on = True
+    try:
+        yield
+    finally:
+        _watch.on = False
+        seen = _watch.seen
+        if not counted and "trace event" in seen:
+            seen.add("trace")
+        if not dispatched:
+            seen.discard("dispatch")
+        missed.extend(layer for layer in LAYERS if layer in seen)
+
+
+def install() -> None:
+    """Puts the hook and the listener in place, once for the process."""
+    infer_params = pjit._infer_params
+
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        _watch.note("dispatch")
+        return infer_params(*args, **kwargs)
+
+    pjit._infer_params = hook
+
+    def listen(event: str, _duration: float, **_: Any) -> None:
+        what = _EVENTS.get(event)
+        if what is not None:
+            _watch.note(what)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)

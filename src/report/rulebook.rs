@@ -1,0 +1,113 @@
+//! The spec for people: a page for each family, rule by rule.
+
+use std::fmt::Write;
+
+use crate::spec::{Outcome, Planting, Profile, Rule, Spec};
+
+/// The page of a family; `None` if there is no such family.
+#[must_use]
+pub fn family(spec: &Spec, name: &str) -> Option<String> {
+    let family = spec.families.iter().find(|family| family.name == name)?;
+    let mut page = format!("{}\n{}\n\n{}\n", family.name, "=".repeat(family.name.len()), wrapped(&family.about, ""));
+    for rule in spec.rules.values().filter(|rule| rule.family() == name) {
+        page.push('\n');
+        page.push_str(&self::rule(spec, rule));
+    }
+    Some(page)
+}
+
+/// A rule in full.
+#[must_use]
+pub fn rule(spec: &Spec, rule: &Rule) -> String {
+    let mut page = format!("{}\n{}\n", rule.id, wrapped(&rule.says, "  "));
+    for (name, class) in &rule.classes {
+        let _ = writeln!(page, "    class {name}: {}", crate::case::text::to_json(class));
+    }
+    for (name, pattern) in &rule.objects {
+        let _ = writeln!(page, "    object {name}: {pattern}");
+    }
+    if let Some([first, second]) = &rule.pair {
+        let _ = writeln!(page, "    {first}\n    {second}");
+    }
+    if let Some(case) = &rule.case {
+        let _ = writeln!(page, "    {case}");
+    }
+    let mut places: Vec<&String> = rule.places.names().collect();
+    places.dedup();
+    if !places.is_empty() {
+        let places: Vec<_> = places.iter().map(|place| place.as_str()).collect();
+        let whole = if rule.planting == Planting::WholeArgument { ", the whole argument" } else { "" };
+        let _ = writeln!(page, "  in {}{whole}", places.join(", "));
+    }
+    for (implementation, expectation) in &rule.expect {
+        for (requirement, outcome) in expectation.by_version() {
+            let versions = requirement.to_string();
+            let at = if versions == "*" { String::new() } else { format!(" {versions}") };
+            let _ = writeln!(page, "  {implementation}{at}: {outcome}");
+        }
+        let unsaid = unsaid(spec, implementation, |version| expectation.at(version).is_some());
+        if !unsaid.is_empty() {
+            let _ = writeln!(page, "  {implementation} {}: not said", unsaid.join(", "));
+        }
+    }
+    for (label, text) in [("hazard", &rule.hazard), ("fix", &rule.fix), ("note", &rule.note)] {
+        if let Some(text) = text {
+            page.push_str(&wrapped(&format!("{label}: {text}"), "  "));
+            page.push('\n');
+        }
+    }
+    for source in &rule.sources {
+        let _ = writeln!(page, "  source: {source}");
+    }
+    page
+}
+
+/// The versions that can be set up, at which a rule says nothing.
+fn unsaid(spec: &Spec, implementation: &str, says: impl Fn(&crate::spec::Version) -> bool) -> Vec<&'static str> {
+    crate::target::environment::versions()
+        .into_iter()
+        .filter(|text| {
+            text.parse().is_ok_and(|version| spec.profile(implementation, &version).is_some() && !says(&version))
+        })
+        .collect()
+}
+
+/// A profile, as its file says it.
+#[must_use]
+pub fn profile(profile: &Profile) -> String {
+    let mut page = format!("{} {}\n{}\n", profile.profile, profile.versions, wrapped(&profile.about, "  "));
+    let _ = writeln!(page, "  positions: {}", profile.positions.join(", "));
+    for table in &profile.tables {
+        let _ = writeln!(page, "  table {:?}", table.table);
+    }
+    for source in &profile.sources {
+        let _ = writeln!(page, "  source: {source}");
+    }
+    page
+}
+
+/// A rule in one line.
+#[must_use]
+pub fn line(rule: &Rule, outcome: Option<&Outcome>) -> String {
+    match outcome {
+        Some(outcome) => format!("{:<44} {outcome}", rule.id),
+        None => rule.id.clone(),
+    }
+}
+
+/// `text` in lines of at most 100 characters.
+fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = vec![indent.to_owned()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is a line");
+        if last.chars().count() + word.chars().count() >= 100 {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            if last.len() > indent.len() {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,224 @@
+//! The report for a terminal: a table, then the findings.
+
+use std::fmt::Write;
+
+use crate::case::{Step, Verdict};
+use crate::check::{Alone, Finding, Summary};
+use crate::target::About;
+
+/// The look of a piece of text; the caller decides whether it becomes colour.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Before what is well.
+    pub good: &'static str,
+    /// Before what is wrong.
+    pub bad: &'static str,
+    /// Before what is less important.
+    pub dim: &'static str,
+    /// Before what is most important.
+    pub bold: &'static str,
+    /// After each of them.
+    pub end: &'static str,
+}
+
+impl Style {
+    /// No colours.
+    pub const PLAIN: Self = Self { good: "", bad: "", dim: "", bold: "", end: "" };
+    /// ANSI colours.
+    pub const ANSI: Self =
+        Self { good: "\x1b[32m", bad: "\x1b[1;31m", dim: "\x1b[2m", bold: "\x1b[1m", end: "\x1b[0m" };
+}
+
+/// The line that says what is checked.
+#[must_use]
+pub fn header(about: &About, seed: u64, style: Style) -> String {
+    let mut line = format!("{}{} {}{}", style.bold, about.implementation, about.version, style.end);
+    for (name, value) in &about.about {
+        // The implementation's own version stands there already.
+        if let Some(value) = value
+            && !(about.implementation.starts_with(name.as_str()) && *value == about.version)
+        {
+            let _ = write!(line, ", {name} {value}");
+        }
+    }
+    let _ = write!(line, "\n  spec {}    sees {}    seed {seed:#x}", env!("CARGO_PKG_VERSION"), about.layers);
+    line
+}
+
+/// The table of families, what was left out, and the sum.
+#[must_use]
+pub fn summary(summary: &Summary, seconds: f64, style: Style) -> String {
+    let mut text = String::new();
+    let width = summary.families.keys().map(String::len).max().unwrap_or(6).max(6);
+    let _ = writeln!(
+        text,
+        "  {}{:width$}    rules      pairs    rule = model    model = target{}",
+        style.dim, "family", style.end
+    );
+    for (name, family) in &summary.families {
+        let cell = |agreed: u64, width: usize| {
+            let differ = family.pairs - agreed;
+            match (family.pairs, differ) {
+                (0, _) => format!("{}{:>width$}{}", style.dim, "-", style.end),
+                (_, 0) => format!("{}{:>width$}{}", style.good, "ok", style.end),
+                (_, differ) => format!("{}{:>width$}{}", style.bad, format!("{} differ", grouped(differ)), style.end),
+            }
+        };
+        let hazards = match family.hazards {
+            0 => String::new(),
+            1 => "    1 hazard".to_owned(),
+            n => format!("    {n} hazards"),
+        };
+        let _ = writeln!(
+            text,
+            "  {name:width$}    {:>5}    {:>7}    {}    {}{}{hazards}{}",
+            family.rules,
+            grouped(family.pairs),
+            cell(family.rule_model, 12),
+            cell(family.model_target, 14),
+            style.dim,
+            style.end
+        );
+    }
+    for (what, count) in &summary.unsupported {
+        let _ = writeln!(text, "  left out {}: the target does not support {what}", grouped(*count));
+    }
+    if summary.unbuildable > 0 {
+        let _ = writeln!(text, "  left out {}: Python can't build the values", grouped(summary.unbuildable));
+    }
+    let rules: usize = summary.families.values().map(|family| family.rules).sum();
+    let silent = summary.rules.values().filter(|pairs| **pairs == 0).count();
+    if silent > 0 {
+        let _ = writeln!(text, "  {}{} of {rules} rules had no pair{}", style.bad, silent, style.end);
+    }
+    let verdict = if summary.conforms() {
+        format!("{}{} rules hold on {} pairs{}", style.good, rules - silent, grouped(summary.pairs()), style.end)
+    } else {
+        let findings = summary.findings.len();
+        let mut parts = Vec::new();
+        if findings > 0 {
+            let more = if summary.more_findings > 0 { format!(" (and {} pairs more)", grouped(summary.more_findings as u64)) } else { String::new() };
+            parts.push(format!("{findings} finding{}{more}", if findings == 1 { "" } else { "s" }));
+        }
+        if !summary.failures.is_empty() {
+            parts.push(format!("{} cases could not be run", summary.failures.len()));
+        }
+        format!("{}{} in {} pairs{}", style.bad, parts.join(", "), grouped(summary.pairs()), style.end)
+    };
+    let _ = writeln!(text, "  {verdict}{}, {} of them composed    {seconds:.0} s{}", style.dim, grouped(summary.composed), style.end);
+    text
+}
+
+/// 10240 as `10 240`.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A finding: who stands alone, the smallest pair, where the keys differ, and how to see it again.
+#[must_use]
+pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: Style) -> String {
+    let mut text = String::new();
+    let call = last_difference(finding);
+    let word = |verdicts: &[Verdict]| verdicts.get(call).map_or_else(|| "nothing".to_owned(), Verdict::to_string);
+    let testimony = &finding.testimony;
+    let _ = writeln!(
+        text,
+        "{}finding {number}{}    {}    rule {}, model {}, target {}: {}{}{}",
+        style.bold,
+        style.end,
+        finding.rules.join(" + "),
+        word(&testimony.rule),
+        word(&testimony.model),
+        word(&testimony.target),
+        style.bad,
+        finding.alone.words(),
+        style.end
+    );
+    for says in &finding.says {
+        let _ = writeln!(text, "  {says}");
+    }
+    let options = finding.case.options.to_string();
+    if !options.is_empty() {
+        let _ = writeln!(text, "    f = jit(f, {options})");
+    }
+    for (name, value) in &finding.case.objects {
+        let _ = writeln!(text, "    {name} = {value}");
+    }
+    let mut number = 0;
+    let lines: Vec<(String, bool)> = finding
+        .case
+        .steps
+        .iter()
+        .map(|step| match step {
+            Step::Call(shown) => {
+                number += 1;
+                (format!("    call {number}    {}", shown), number == call + 1)
+            }
+            Step::Drop(name) => (format!("    del {name}"), false),
+            Step::Mutate(mutation) => (format!("    {} is changed", mutation.object), false),
+            Step::Clear(scope) => (format!("    clear {scope:?}").to_lowercase(), false),
+        })
+        .collect();
+    let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
+    for (line, is_last) in lines {
+        let differences: Vec<_> = finding.differences.iter().map(where_and_what).collect();
+        if is_last && !differences.is_empty() {
+            let pad = width - line.chars().count();
+            let _ = writeln!(text, "{line}{:pad$}    {}{}{}", "", style.bold, differences.join("; "), style.end);
+        } else {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    if let Some(detail) = &finding.detail {
+        let _ = writeln!(text, "  {}the target says: {}{}", style.dim, detail.lines().next().unwrap_or_default(), style.end);
+    }
+    let levels = match finding.depth {
+        0 => "with nothing around it".to_owned(),
+        1 => "with one level around it".to_owned(),
+        n => format!("with {n} levels around it; no shallower one that was tried shows it"),
+    };
+    let _ = writeln!(text, "  Smallest pair found, {levels}. Seen in {} pairs, first in pair {}.", finding.count, finding.pair);
+    if let Some(replay) = replay {
+        let _ = writeln!(text, "  replay: {replay}");
+    }
+    if finding.alone == Alone::Model {
+        let _ = writeln!(text, "  Please report it: rule and target agree, so the model is wrong.");
+    }
+    text
+}
+
+fn where_and_what(difference: &crate::model::Difference) -> String {
+    if difference.path.is_empty() {
+        difference.component.clone()
+    } else {
+        format!("{} at {}", difference.component, difference.path)
+    }
+}
+
+/// The last call in which the witnesses differ.
+fn last_difference(finding: &Finding) -> usize {
+    let testimony = &finding.testimony;
+    let differs = |i: &usize| {
+        let at = |verdicts: &[Verdict]| verdicts.get(*i).cloned();
+        at(&testimony.rule) != at(&testimony.model) || at(&testimony.model) != at(&testimony.target)
+    };
+    (0..testimony.rule.len()).rev().find(differs).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        assert_eq!([7, 240, 10_240, 1_000_000].map(grouped), ["7", "240", "10 240", "1 000 000"]);
+    }
+}

@@ -1,0 +1,59 @@
+//! What is wrong with a file of the spec, for somebody who has never seen the code.
+
+use std::fmt;
+
+/// One error in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The file, relative to the spec's root.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// The rule, profile or case that it is in, if it got as far.
+    pub subject: Option<String>,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do.
+    pub suggestion: Option<String>,
+    /// The line itself.
+    pub excerpt: String,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", self.reason)?;
+        write!(f, "  --> {}:{}:{}", self.file, self.line, self.column)?;
+        if let Some(subject) = &self.subject {
+            write!(f, " ({subject})")?;
+        }
+        let number = self.line.to_string();
+        writeln!(f, "\n{number} | {}", self.excerpt)?;
+        write!(f, "{:width$}^", "", width = number.len() + 2 + self.column)?;
+        if let Some(suggestion) = &self.suggestion {
+            write!(f, "\n  help: {suggestion}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that is wrong with a spec.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for diagnostic in &self.0 {
+            writeln!(f, "{diagnostic}\n")?;
+        }
+        let files: std::collections::BTreeSet<_> = self.0.iter().map(|diagnostic| &diagnostic.file).collect();
+        write!(f, "{} in {}", counted(self.0.len(), "error"), counted(files.len(), "file"))
+    }
+}
+
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+impl std::error::Error for Diagnostics {}

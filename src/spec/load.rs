@@ -1,0 +1,636 @@
+//! Reads the files of a spec and checks them against each other.
+//!
+//! A file is read typed, part by part; where a part fails, the error is kept, the offending entry is taken out, and the
+//! reading goes on, so that one run reports every error.
+
+use std::path::Path;
+
+use include_dir::{Dir, include_dir};
+use indexmap::IndexMap;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_path_to_error::{Deserializer as PathDeserializer, Segment, Track};
+use serde_yaml::Value as Tree;
+
+use super::spans::{Spans, Step};
+use super::{
+    Bindings, Composition, Contexts, Diagnostic, Diagnostics, Expectation, Family, Metavariable, Pattern, Places, Profile,
+    Rule, RuleFile, SourceRef, Version,
+};
+use crate::case::{Case, Name, Value};
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/spec");
+
+/// A text of the spec with its name, such as `rules/weak_type.yaml`.
+#[derive(Debug, Clone)]
+pub struct SpecFile {
+    /// The name, relative to the spec's root, with `/`.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// The specification.
+#[derive(Debug)]
+pub struct Spec {
+    /// The families, in the order of their files' names.
+    pub families: Vec<Family>,
+    /// The rules, by id.
+    pub rules: IndexMap<String, Rule>,
+    /// The profiles.
+    pub profiles: Vec<Profile>,
+    /// What may stand around a planted pair.
+    pub contexts: Contexts,
+    /// The written cases, by id.
+    pub cases: IndexMap<String, CaseFile>,
+}
+
+/// A case with a name, and what is expected of it: a file under `spec/cases/`, or a frozen finding.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CaseFile {
+    /// The stable id.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// What the case shows, in a sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub says: String,
+    /// The implementation that is called.
+    pub api: String,
+    /// The version that the expectation was made for, where it is not for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The program.
+    pub case: Case,
+    /// What happens, by call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expectation>,
+    /// The id of the case whose program this one repairs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repairs: Option<String>,
+    /// What somebody does whose program recompiles because of this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+    /// Where it comes from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceRef>,
+}
+
+impl CaseFile {
+    /// A case of which nothing else is known.
+    #[must_use]
+    pub fn bare(api: &str, case: Case) -> Self {
+        Self {
+            id: String::new(),
+            says: String::new(),
+            api: api.to_owned(),
+            version: None,
+            case,
+            expect: None,
+            repairs: None,
+            fix: None,
+            sources: Vec::new(),
+        }
+    }
+}
+
+impl Spec {
+    /// The spec that came with this program.
+    ///
+    /// # Panics
+    /// If it is broken, which the tests exclude.
+    #[must_use]
+    pub fn embedded() -> Self {
+        let mut files = Vec::new();
+        collect_embedded(&EMBEDDED, &mut files);
+        match Self::from_files(files) {
+            Ok(spec) => spec,
+            Err(diagnostics) => panic!("the embedded spec is broken:\n{diagnostics}"),
+        }
+    }
+
+    /// The spec in a folder.
+    pub fn from_folder(folder: &Path) -> Result<Self, SpecError> {
+        let mut files = Vec::new();
+        collect_folder(folder, "", &mut files)
+            .map_err(|error| SpecError::Unreadable(folder.display().to_string(), error.to_string()))?;
+        Ok(Self::from_files(files)?)
+    }
+
+    /// The spec that these files make.
+    pub fn from_files(mut files: Vec<SpecFile>) -> Result<Self, Diagnostics> {
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut loader = Loader::default();
+        let mut contexts = None;
+        for file in &files {
+            let reader = Reader::new(file);
+            match file.name.split_once('/') {
+                Some(("rules", _)) => loader.rules(reader),
+                Some(("profiles", _)) => loader.profile(reader),
+                Some(("cases", _)) => loader.cases(reader),
+                _ if file.name == "contexts.yaml" => contexts = Some(loader.read::<Contexts>(&reader, &[], &reader.tree)),
+                _ => loader.report(
+                    &reader,
+                    &[],
+                    None,
+                    "a spec has `rules/`, `profiles/`, `cases/` and `contexts.yaml`, and this file is in none of them".into(),
+                    None,
+                ),
+            }
+        }
+        let contexts = contexts.unwrap_or_else(|| {
+            let missing = SpecFile { name: "contexts.yaml".into(), text: String::new() };
+            loader.report(&Reader::new(&missing), &[], None, "the file is missing".into(), None);
+            None
+        });
+        if let Some(contexts) = &contexts {
+            loader.check(contexts);
+        }
+        match (contexts, loader.errors.is_empty()) {
+            (Some(contexts), true) => Ok(Self {
+                families: loader.families,
+                rules: loader.rules.into_iter().map(|(id, (rule, _))| (id, rule)).collect(),
+                profiles: loader.profiles.into_iter().map(|(profile, _)| profile).collect(),
+                contexts,
+                cases: loader.cases.into_iter().map(|(id, (case, _))| (id, case)).collect(),
+            }),
+            _ => {
+                loader.errors.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+                Err(Diagnostics(loader.errors))
+            }
+        }
+    }
+
+    /// The profile of `implementation` at `version`.
+    #[must_use]
+    pub fn profile(&self, implementation: &str, version: &Version) -> Option<&Profile> {
+        self.profiles.iter().find(|profile| profile.profile == implementation && profile.versions.matches(version))
+    }
+
+    /// The names of the implementations that have a profile.
+    #[must_use]
+    pub fn implementations(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.profiles.iter().map(|profile| profile.profile.as_str()).collect();
+        names.dedup();
+        names
+    }
+}
+
+/// Why there is no spec.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// The folder or a file in it can't be read.
+    #[error("{0}: {1}")]
+    Unreadable(String, String),
+    /// The files have errors.
+    #[error(transparent)]
+    Broken(#[from] Diagnostics),
+}
+
+fn collect_embedded(dir: &Dir<'_>, files: &mut Vec<SpecFile>) {
+    for file in dir.files() {
+        let name = file.path().components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
+        if let Some(text) = file.contents_utf8()
+            && name.ends_with(".yaml")
+        {
+            files.push(SpecFile { name, text: text.to_owned() });
+        }
+    }
+    dir.dirs().for_each(|dir| collect_embedded(dir, files));
+}
+
+fn collect_folder(folder: &Path, prefix: &str, files: &mut Vec<SpecFile>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            collect_folder(&entry.path(), &format!("{name}/"), files)?;
+        } else if name.ends_with(".yaml") {
+            files.push(SpecFile { text: std::fs::read_to_string(entry.path())?, name });
+        }
+    }
+    Ok(())
+}
+
+/// A file, read as far as a tree.
+struct Reader<'f> {
+    file: &'f SpecFile,
+    tree: Tree,
+    spans: Spans,
+    syntax: Option<serde_yaml::Error>,
+}
+
+impl<'f> Reader<'f> {
+    fn new(file: &'f SpecFile) -> Self {
+        let (tree, syntax) = match serde_yaml::from_str(&file.text) {
+            Ok(tree) => (tree, None),
+            Err(error) => (Tree::Null, Some(error)),
+        };
+        Self { file, tree, spans: Spans::of(&file.text), syntax }
+    }
+}
+
+/// Where a thing was defined.
+#[derive(Clone)]
+struct Origin {
+    file: SpecFile,
+    path: Vec<Step>,
+}
+
+#[derive(Default)]
+struct Loader {
+    errors: Vec<Diagnostic>,
+    families: Vec<Family>,
+    rules: IndexMap<String, (Rule, Origin)>,
+    profiles: Vec<(Profile, Origin)>,
+    cases: IndexMap<String, (CaseFile, Origin)>,
+}
+
+fn key(name: &str) -> Step {
+    Step::Key(name.to_owned())
+}
+
+impl Loader {
+    fn report(&mut self, reader: &Reader<'_>, path: &[Step], subject: Option<&str>, reason: String, help: Option<String>) {
+        let (line, column) = match reader.syntax.as_ref().and_then(serde_yaml::Error::location) {
+            Some(location) => (location.line(), location.column()),
+            None => reader.spans.find(path),
+        };
+        self.errors.push(Diagnostic {
+            file: format!("spec/{}", reader.file.name),
+            line,
+            column,
+            subject: subject.map(str::to_owned),
+            reason,
+            suggestion: help,
+            excerpt: reader.file.text.lines().nth(line - 1).unwrap_or_default().to_owned(),
+        });
+    }
+
+    fn report_at(&mut self, origin: &Origin, inside: &[Step], subject: &str, reason: String, help: Option<String>) {
+        let reader = Reader::new(&origin.file);
+        let path: Vec<_> = origin.path.iter().chain(inside).cloned().collect();
+        self.report(&reader, &path, Some(subject), reason, help);
+    }
+
+    /// Reads `tree`, which stands at `path`. On an error the entry that is wrong is taken out and the reading starts
+    /// again, until nothing more can be found.
+    fn read<T: DeserializeOwned>(&mut self, reader: &Reader<'_>, path: &[Step], tree: &Tree) -> Option<T> {
+        if let Some(syntax) = &reader.syntax {
+            let reason = format!("this is not YAML: {syntax}");
+            self.report(reader, path, None, reason, Some("check the indentation, and quote texts that hold `: `, `#`, `{` or `[`".into()));
+            return None;
+        }
+        let subject = tree.get("id").and_then(Tree::as_str).map(str::to_owned);
+        let mut tree = tree.clone();
+        let mut clean = true;
+        loop {
+            let mut track = Track::new();
+            let outcome = serde_yaml::with::singleton_map_recursive::deserialize(PathDeserializer::new(&tree, &mut track));
+            let error: serde_yaml::Error = match outcome {
+                Ok(value) if clean => return Some(value),
+                Ok(_) => return None,
+                Err(error) => error,
+            };
+            clean = false;
+            let reason = error.to_string();
+            let mut inside: Vec<Step> = track.path().iter().filter_map(step).collect();
+            let unknown = unknown_name(&reason);
+            if let Some((name, _)) = &unknown
+                && inside.last() != Some(&Step::Key(name.clone()))
+            {
+                inside.push(Step::Key(name.clone()));
+            }
+            let full: Vec<_> = path.iter().chain(&inside).cloned().collect();
+            let help = unknown.and_then(|(name, known)| suggestion(&name, &known));
+            self.report(reader, &full, subject.as_deref(), reason, help);
+            if !take_out(&mut tree, &inside) {
+                return None;
+            }
+        }
+    }
+
+    fn rules(&mut self, reader: Reader<'_>) {
+        // The rules are read one by one, so that an error in one says nothing of the others.
+        let mut head = reader.tree.clone();
+        let rules = match head.get_mut("rules") {
+            Some(Tree::Sequence(rules)) => std::mem::take(rules),
+            _ => Vec::new(),
+        };
+        let Some(file) = self.read::<RuleFile>(&reader, &[], &head) else { return };
+        for (i, tree) in rules.iter().enumerate() {
+            let path = vec![key("rules"), Step::Index(i)];
+            let Some(rule) = self.read::<Rule>(&reader, &path, tree) else { continue };
+            if rule.family() != file.family || !rule.id.contains('/') {
+                let mut at = path.clone();
+                at.push(key("id"));
+                self.report(
+                    &reader,
+                    &at,
+                    Some(&rule.id),
+                    format!("the id of a rule of this file begins with its family, `{}/`", file.family),
+                    Some(format!("write `{}/{}`", file.family, rule.id.rsplit('/').next().unwrap_or_default())),
+                );
+            }
+            let origin = Origin { file: reader.file.clone(), path };
+            if let Some((_, first)) = self.rules.get(&rule.id) {
+                let (line, _) = Spans::of(&first.file.text).find(&first.path);
+                let reason = format!("there is a rule `{}` already, in spec/{} at line {line}", rule.id, first.file.name);
+                self.report_at(&origin, &[key("id")], &rule.id, reason, Some("ids are unique and never reused: choose another".into()));
+            } else {
+                self.rules.insert(rule.id.clone(), (rule, origin));
+            }
+        }
+        self.families.push(Family { name: file.family, about: file.about });
+    }
+
+    fn profile(&mut self, reader: Reader<'_>) {
+        if let Some(profile) = self.read::<Profile>(&reader, &[], &reader.tree) {
+            self.profiles.push((profile, Origin { file: reader.file.clone(), path: Vec::new() }));
+        }
+    }
+
+    fn cases(&mut self, reader: Reader<'_>) {
+        let items = match &reader.tree {
+            Tree::Sequence(items) if reader.syntax.is_none() => items.clone(),
+            _ => {
+                self.read::<Vec<CaseFile>>(&reader, &[], &reader.tree);
+                return;
+            }
+        };
+        for (i, tree) in items.iter().enumerate() {
+            let path = vec![Step::Index(i)];
+            let Some(case) = self.read::<CaseFile>(&reader, &path, tree) else { continue };
+            let origin = Origin { file: reader.file.clone(), path };
+            if case.id.is_empty() || case.says.is_empty() || case.expect.is_none() {
+                let reason = "a case of the spec has an `id`, says what it shows, and what is expected".to_owned();
+                self.report_at(&origin, &[], &case.id, reason, Some("give `id`, `says` and `expect`".into()));
+            }
+            if let Err(error) = case.case.validate() {
+                self.report_at(&origin, &[key("case")], &case.id, error.to_string(), None);
+            }
+            if let Some((_, first)) = self.cases.get(&case.id) {
+                let reason = format!("there is a case `{}` already, in spec/{}", case.id, first.file.name);
+                self.report_at(&origin, &[key("id")], &case.id, reason, None);
+            } else {
+                self.cases.insert(case.id.clone(), (case, origin));
+            }
+        }
+    }
+
+    /// What can be seen only when everything is there.
+    fn check(&mut self, contexts: &Contexts) {
+        let implementations: Vec<String> = {
+            let mut names: Vec<_> = self.profiles.iter().map(|(profile, _)| profile.profile.clone()).collect();
+            names.sort();
+            names.dedup();
+            names
+        };
+        let positions: Vec<String> = contexts.positions.keys().cloned().collect();
+        for (profile, origin) in self.profiles.clone() {
+            for position in &profile.positions {
+                if !positions.contains(position) {
+                    self.report_at(&origin, &[key("positions")], &profile.profile, format!("there is no position `{position}`"), suggestion(position, &positions));
+                }
+            }
+        }
+        for (rule, origin) in self.rules.values().cloned().collect::<Vec<_>>() {
+            let mut report = |inside: &[Step], reason: String, help: Option<String>| {
+                self.report_at(&origin, inside, &rule.id, reason, help);
+            };
+            for implementation in rule.expect.keys() {
+                if !implementations.contains(implementation) {
+                    report(
+                        &[key("expect"), key(implementation)],
+                        format!("there is no implementation `{implementation}`: no profile names it"),
+                        suggestion(implementation, &implementations),
+                    );
+                }
+            }
+            if rule.expect.is_empty() {
+                report(&[key("expect")], "the rule says nothing about any implementation".into(), None);
+            }
+            for position in rule.places.names() {
+                if !positions.contains(position) {
+                    report(&[key("in")], format!("there is no position `{position}`"), suggestion(position, &positions));
+                }
+            }
+            check_shape(&rule, &mut report);
+            check_variables(&rule, &mut report);
+            for (name, variable) in &rule.forall {
+                if let Err(reason) = variable.check() {
+                    report(&[key("forall"), key(name.as_str())], reason, None);
+                }
+            }
+        }
+        let cases: Vec<_> = self.cases.values().cloned().collect();
+        for (case, origin) in cases {
+            if !implementations.contains(&case.api) {
+                let help = suggestion(&case.api, &implementations);
+                self.report_at(&origin, &[key("api")], &case.id, format!("there is no implementation `{}`", case.api), help);
+            }
+            if let Some(broken) = &case.repairs
+                && !self.cases.contains_key(broken)
+            {
+                let known: Vec<_> = self.cases.keys().cloned().collect();
+                self.report_at(&origin, &[key("repairs")], &case.id, format!("there is no case `{broken}`"), suggestion(broken, &known));
+            }
+        }
+    }
+}
+
+fn check_shape(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<String>)) {
+    match (&rule.pair, &rule.case, &rule.places) {
+        (Some(_), Some(_), _) => report(&[key("case")], "a rule has either a `pair` or a `case`, not both".into(), None),
+        (None, None, _) => report(&[], "a rule has a `pair` of patterns, or the pattern of a whole `case`".into(), None),
+        (Some(_), None, Places::None) => report(
+            &[key("pair")],
+            "the rule doesn't say where its pair may be planted".into(),
+            Some("add `in:` with positions of contexts.yaml, such as `in: dynamic`".into()),
+        ),
+        (None, Some(_), Places::All(_) | Places::By(_)) => {
+            report(&[key("in")], "a whole `case` is planted nowhere: `in` belongs to a `pair`".into(), None);
+        }
+        _ => {}
+    }
+    for (implementation, expectation) in &rule.expect {
+        for (_, outcome) in expectation.by_version() {
+            if rule.pair.is_some() && outcome.calls.len() > 2 {
+                report(&[key("expect"), key(implementation)], "a pair has two calls, and here are more verdicts".into(), None);
+            }
+            let raises_lazily = rule.compose == Composition::Any && outcome.when_missed.is_some() && rule.pair.is_none();
+            if raises_lazily {
+                report(&[key("expect"), key(implementation)], "`when_missed` speaks of what stands beside a pair, and a case has nothing beside it".into(), None);
+            }
+        }
+    }
+}
+
+/// Every metavariable is declared, and used; and each pattern gives a value when filled in.
+fn check_variables(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<String>)) {
+    let used: Vec<&Name> = rule.patterns().flat_map(Pattern::variables).collect();
+    let declared: Vec<String> = rule.forall.keys().map(Name::to_string).collect();
+    let place = if rule.pair.is_some() { "pair" } else { "case" };
+    for name in &used {
+        if !rule.forall.contains_key(*name) {
+            report(
+                &[key(place)],
+                format!("metavariable `{name}` is not declared under `forall`"),
+                suggestion(name.as_str(), &declared),
+            );
+            return;
+        }
+    }
+    for name in rule.forall.keys() {
+        let asked = rule.forall.values().any(|other| other.not.0.contains(name));
+        if !used.contains(&name) && !asked {
+            report(
+                &[key("forall"), key(name.as_str())],
+                format!("metavariable `{name}` is declared and never used"),
+                Some(format!("use it in a pattern as `${{{name}}}`, or take it out")),
+            );
+        }
+    }
+    let bindings: Bindings =
+        rule.forall.iter().map(|(name, variable)| (name.clone(), variable.specimen())).collect();
+    let values: Vec<(Vec<Step>, &Pattern)> = rule
+        .objects
+        .iter()
+        .map(|(name, pattern)| (vec![key("objects"), key(name.as_str())], pattern))
+        .chain(rule.pair.iter().flatten().enumerate().map(|(i, pattern)| (vec![key("pair"), Step::Index(i)], pattern)))
+        .collect();
+    for (path, pattern) in values {
+        if let Err(error) = pattern.fill::<Value>(&bindings) {
+            report(&path, error.to_string(), None);
+        }
+    }
+    if let Some(pattern) = &rule.case {
+        let outcome = pattern.fill::<Case>(&bindings).map_err(|error| error.to_string());
+        match outcome.and_then(|case| case.validate().map(|()| case).map_err(|error| error.to_string())) {
+            Err(reason) => report(&[key("case")], reason, None),
+            Ok(case) => {
+                let calls = case.calls().count();
+                for (implementation, expectation) in &rule.expect {
+                    if expectation.by_version().any(|(_, outcome)| outcome.calls.len() != calls) {
+                        report(
+                            &[key("expect"), key(implementation)],
+                            format!("the case has {calls} calls: give a list of {calls} verdicts"),
+                            None,
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Metavariable {
+    /// The domains that are given.
+    fn domains(&self) -> usize {
+        let Self { dtype, shape, int, float, name, one_of, tree, siblings, items, not: _ } = self;
+        [
+            dtype.is_some(),
+            shape.is_some(),
+            int.is_some(),
+            float.is_some(),
+            name.is_some(),
+            one_of.is_some(),
+            tree.is_some(),
+            siblings.is_some(),
+            items.is_some(),
+        ]
+        .into_iter()
+        .filter(|given| *given)
+        .count()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match self.domains() {
+            1 if self.one_of.as_ref().is_some_and(Vec::is_empty) => Err("`one_of` has no values".into()),
+            1 => Ok(()),
+            0 => Err("a metavariable says what it ranges over: `dtype`, `shape`, `int`, `float`, `name`, `one_of` or `tree`".into()),
+            _ => Err("a metavariable ranges over one thing, and here are several".into()),
+        }
+    }
+
+    /// A value that it can stand for, to try a pattern with.
+    fn specimen(&self) -> Tree {
+        let text = |text: &str| Tree::String(text.to_owned());
+        if self.dtype.is_some() {
+            text("f32")
+        } else if self.shape.is_some() {
+            text("2,3")
+        } else if let Some(range) = self.int {
+            range.min.into()
+        } else if self.float.is_some() {
+            0.5.into()
+        } else if self.name.is_some() {
+            text("a")
+        } else if let Some(values) = &self.one_of {
+            values.first().cloned().unwrap_or(Tree::Null)
+        } else if self.tree.is_some() {
+            text("f32[]")
+        } else {
+            Tree::Sequence(Vec::new())
+        }
+    }
+}
+
+/// The unknown name and the known ones, if that is what the error says.
+fn unknown_name(reason: &str) -> Option<(String, Vec<String>)> {
+    if !reason.contains("unknown field") && !reason.contains("unknown variant") {
+        return None;
+    }
+    let mut names = reason.split('`').skip(1).step_by(2).map(str::to_owned);
+    let unknown = names.next()?;
+    Some((unknown, names.collect()))
+}
+
+fn suggestion(name: &str, known: &[String]) -> Option<String> {
+    let near = known.iter().max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))?;
+    if strsim::jaro_winkler(name, near) > 0.75 {
+        Some(format!("did you mean `{near}`?"))
+    } else {
+        Some(format!("known here: {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")))
+    }
+}
+
+fn step(segment: &Segment) -> Option<Step> {
+    match segment {
+        Segment::Seq { index } => Some(Step::Index(*index)),
+        Segment::Map { key } => Some(Step::Key(key.clone())),
+        Segment::Enum { variant } => Some(Step::Key(variant.clone())),
+        Segment::Unknown => None,
+    }
+}
+
+/// Takes the node at `path` out of `tree`; false if there is none.
+fn take_out(tree: &mut Tree, path: &[Step]) -> bool {
+    let Some((last, way)) = path.split_last() else { return false };
+    let mut node = tree;
+    for step in way {
+        let next = match (step, node) {
+            (Step::Key(key), Tree::Mapping(map)) => map.get_mut(key.as_str()),
+            (Step::Index(i), Tree::Sequence(items)) => items.get_mut(*i),
+            _ => None,
+        };
+        let Some(next) = next else { return false };
+        node = next;
+    }
+    match (last, node) {
+        (Step::Key(key), Tree::Mapping(map)) => map.remove(key.as_str()).is_some(),
+        (Step::Index(i), Tree::Sequence(items)) if *i < items.len() => {
+            items.remove(*i);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The ids by which somebody asks for rules: a glob matches whole ids, and a family's name all of its rules.
+#[must_use]
+pub fn glob(pattern: &str) -> Option<globset::GlobMatcher> {
+    let pattern = if pattern.contains(['/', '*']) { pattern.to_owned() } else { format!("{pattern}/*") };
+    globset::Glob::new(&pattern).ok().map(|glob| glob.compile_matcher())
+}

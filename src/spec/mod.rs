@@ -1,0 +1,29 @@
+//! The specification: rules, profiles and contexts, read from the files under `spec/`.
+//!
+//! This room knows [`crate::case`] and nothing else. It turns text into typed values once, at the edge, and reports every
+//! error with file, line, column, the reason and a suggestion ([`Diagnostic`]).
+
+mod context;
+mod diagnostic;
+mod expect;
+mod load;
+mod pattern;
+mod profile;
+mod rule;
+mod spans;
+mod version;
+
+pub use context::{Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub use expect::{Expectation, Outcome};
+pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
+pub use pattern::{Bindings, FillError, Pattern};
+pub use profile::{
+    ArgumentStyle, CallComponent, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey, Held, LeafComponent,
+    LeafKind, LeafRule, Profile, Role, StaticEquality, Table, TableName,
+};
+pub use rule::{
+    Body, Composition, DtypeClass, Family, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile, ShapeDomain,
+    SourceRef, TreeDomain,
+};
+pub use version::{Requirement, Version};

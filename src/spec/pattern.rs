@@ -1,0 +1,310 @@
+//! Patterns: the text of a value, a call or a case, with metavariables in it.
+//!
+//! `"${d}[${s}]"` is text with two metavariables; a string that is nothing but `"${x}"` stands for the whole value of
+//! `x`; in a list, `"${x...}"` puts in all elements of `x`.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_yaml::{Mapping, Value as Tree};
+
+use crate::case::{Name, text};
+
+/// What each metavariable stands for.
+pub type Bindings = IndexMap<Name, Tree>;
+
+/// A YAML tree with metavariables in its strings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pattern(Node);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Fixed(Tree),
+    Text(Vec<Segment>),
+    Whole(Name),
+    Spread(Name),
+    Seq(Vec<Node>),
+    Map(Vec<(Node, Node)>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Segment {
+    Fixed(String),
+    Variable(Name),
+}
+
+/// Why a pattern could not be filled in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FillError {
+    /// A metavariable has no value.
+    #[error("metavariable `{0}` is not declared under `forall`")]
+    Unbound(Name),
+    /// A metavariable inside a text stands for something that is no text.
+    #[error("metavariable `{0}` stands for a whole value, so it can't be part of a text")]
+    NotText(Name),
+    /// A metavariable that is to be spread isn't a list.
+    #[error("metavariable `{0}` is no list, so `${{{0}...}}` can't put in its elements")]
+    NotList(Name),
+    /// A spread stands where there is no list.
+    #[error("`${{{0}...}}` can only stand in a list")]
+    StraySpread(Name),
+    /// What came out is not what it should be.
+    #[error("{0}")]
+    Text(String),
+}
+
+impl Pattern {
+    /// Reads a pattern from a YAML tree.
+    pub fn parse(tree: &Tree) -> Result<Self, String> {
+        Node::parse(tree).map(Self)
+    }
+
+    /// The metavariables, in order of appearance, with repetitions.
+    #[must_use]
+    pub fn variables(&self) -> Vec<&Name> {
+        let mut found = Vec::new();
+        self.0.variables(&mut found);
+        found
+    }
+
+    /// Puts in the bindings and reads the outcome as a `T`.
+    pub fn fill<T: DeserializeOwned>(&self, bindings: &Bindings) -> Result<T, FillError> {
+        text::from_tree(&self.fill_tree(bindings)?).map_err(|error| FillError::Text(error.to_string()))
+    }
+
+    /// Puts in the bindings.
+    pub fn fill_tree(&self, bindings: &Bindings) -> Result<Tree, FillError> {
+        self.0.fill(bindings)
+    }
+}
+
+impl Node {
+    fn parse(tree: &Tree) -> Result<Self, String> {
+        Ok(match tree {
+            Tree::String(text) => Self::parse_text(text)?,
+            Tree::Sequence(items) => {
+                let items = items.iter().map(Self::parse).collect::<Result<Vec<_>, _>>()?;
+                if items.iter().all(|item| matches!(item, Self::Fixed(_))) {
+                    Self::Fixed(tree.clone())
+                } else {
+                    Self::Seq(items)
+                }
+            }
+            Tree::Mapping(map) => {
+                let entries = map
+                    .iter()
+                    .map(|(key, value)| Ok((Self::parse(key)?, Self::parse(value)?)))
+                    .collect::<Result<Vec<_>, String>>()?;
+                if entries.iter().all(|entry| matches!(entry, (Self::Fixed(_), Self::Fixed(_)))) {
+                    Self::Fixed(tree.clone())
+                } else {
+                    Self::Map(entries)
+                }
+            }
+            other => Self::Fixed(other.clone()),
+        })
+    }
+
+    fn parse_text(text: &str) -> Result<Self, String> {
+        let mut segments = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            if !before.is_empty() {
+                segments.push(Segment::Fixed(before.to_owned()));
+            }
+            let (inside, after) = after.split_once('}').ok_or_else(|| format!("`{text}`: `${{` is not closed by `}}`"))?;
+            if let Some(name) = inside.strip_suffix("...") {
+                if !segments.is_empty() || !after.is_empty() {
+                    return Err(format!("`{text}`: `${{{inside}}}` must be the whole text of a list element"));
+                }
+                return Ok(Self::Spread(Name::new(name).map_err(|error| error.to_string())?));
+            }
+            segments.push(Segment::Variable(Name::new(inside).map_err(|error| error.to_string())?));
+            rest = after;
+        }
+        if segments.is_empty() {
+            return Ok(Self::Fixed(Tree::String(text.to_owned())));
+        }
+        if !rest.is_empty() {
+            segments.push(Segment::Fixed(rest.to_owned()));
+        }
+        Ok(match <[Segment; 1]>::try_from(segments) {
+            Ok([Segment::Variable(name)]) => Self::Whole(name),
+            Ok([Segment::Fixed(_)]) => unreachable!("a text without metavariables was returned above"),
+            Err(segments) => Self::Text(segments),
+        })
+    }
+
+    fn variables<'p>(&'p self, found: &mut Vec<&'p Name>) {
+        match self {
+            Self::Fixed(_) => {}
+            Self::Text(segments) => found.extend(segments.iter().filter_map(|segment| match segment {
+                Segment::Fixed(_) => None,
+                Segment::Variable(name) => Some(name),
+            })),
+            Self::Whole(name) | Self::Spread(name) => found.push(name),
+            Self::Seq(items) => items.iter().for_each(|item| item.variables(found)),
+            Self::Map(entries) => entries.iter().for_each(|(key, value)| {
+                key.variables(found);
+                value.variables(found);
+            }),
+        }
+    }
+
+    fn fill(&self, bindings: &Bindings) -> Result<Tree, FillError> {
+        let bound = |name: &Name| bindings.get(name).ok_or_else(|| FillError::Unbound(name.clone()));
+        Ok(match self {
+            Self::Fixed(tree) => tree.clone(),
+            Self::Whole(name) => bound(name)?.clone(),
+            Self::Spread(name) => return Err(FillError::StraySpread(name.clone())),
+            Self::Text(segments) => {
+                let mut text = String::new();
+                for segment in segments {
+                    match segment {
+                        Segment::Fixed(fixed) => text.push_str(fixed),
+                        Segment::Variable(name) => text.push_str(&scalar_text(bound(name)?).ok_or_else(|| {
+                            FillError::NotText(name.clone())
+                        })?),
+                    }
+                }
+                Tree::String(text)
+            }
+            Self::Seq(items) => {
+                let mut filled = Vec::with_capacity(items.len());
+                for item in items {
+                    match item {
+                        Self::Spread(name) => match bound(name)? {
+                            Tree::Sequence(elements) => filled.extend(elements.iter().cloned()),
+                            _ => return Err(FillError::NotList(name.clone())),
+                        },
+                        item => filled.push(item.fill(bindings)?),
+                    }
+                }
+                Tree::Sequence(filled)
+            }
+            Self::Map(entries) => {
+                let mut filled = Mapping::with_capacity(entries.len());
+                for (key, value) in entries {
+                    filled.insert(key.fill(bindings)?, value.fill(bindings)?);
+                }
+                Tree::Mapping(filled)
+            }
+        })
+    }
+}
+
+fn scalar_text(tree: &Tree) -> Option<String> {
+    match tree {
+        Tree::String(text) => Some(text.clone()),
+        Tree::Number(number) => Some(number.to_string()),
+        Tree::Bool(value) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&Tree::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl fmt::Display for Pattern {
+    /// The pattern as flow YAML, as people write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(tree) => flow(tree, f),
+            Self::Text(segments) => segments.iter().try_for_each(|segment| match segment {
+                Segment::Fixed(text) => f.write_str(text),
+                Segment::Variable(name) => write!(f, "${{{name}}}"),
+            }),
+            Self::Whole(name) => write!(f, "${{{name}}}"),
+            Self::Spread(name) => write!(f, "${{{name}...}}"),
+            Self::Seq(items) => {
+                f.write_str("[")?;
+                for (i, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_str("]")
+            }
+            Self::Map(entries) => {
+                f.write_str("{")?;
+                for (i, (key, value)) in entries.iter().enumerate() {
+                    write!(f, "{}{key}: {value}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+fn flow(tree: &Tree, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match tree {
+        Tree::Null => f.write_str("null"),
+        Tree::Bool(value) => write!(f, "{value}"),
+        Tree::Number(number) => write!(f, "{number}"),
+        Tree::String(text) => f.write_str(text),
+        Tree::Sequence(items) => {
+            f.write_str("[")?;
+            for (i, item) in items.iter().enumerate() {
+                f.write_str(if i > 0 { ", " } else { "" })?;
+                flow(item, f)?;
+            }
+            f.write_str("]")
+        }
+        Tree::Mapping(map) => {
+            f.write_str("{")?;
+            for (i, (key, value)) in map.iter().enumerate() {
+                f.write_str(if i > 0 { ", " } else { "" })?;
+                flow(key, f)?;
+                f.write_str(": ")?;
+                flow(value, f)?;
+            }
+            f.write_str("}")
+        }
+        Tree::Tagged(tagged) => flow(&tagged.value, f),
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Pattern {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Pattern".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A value, call or case with metavariables in its strings: \"${d}[${s}]\", \"${x}\", or \"${xs...}\" in a list.",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("${d}[${s}]", "f32[2,3]")]
+    #[case("{tuple: ['${x}', '${xs...}', '~${d}[]']}", "{tuple: [null, 1, true, ~f32[]]}")]
+    #[case("{dict: {'${d}': 1}}", "{dict: {f32: 1}}")]
+    #[case("[1, 2]", "[1, 2]")]
+    fn fills(#[case] pattern: &str, #[case] expect: &str) {
+        let pattern: Pattern = serde_yaml::from_str(pattern).unwrap();
+        let bindings: Bindings = serde_yaml::from_str("{d: f32, s: '2,3', x: null, xs: [1, true]}").unwrap();
+        assert_eq!(Pattern::parse(&pattern.fill_tree(&bindings).unwrap()).unwrap().to_string(), expect);
+    }
+
+    #[test]
+    fn a_missing_metavariable_is_named() {
+        let pattern: Pattern = serde_yaml::from_str("${d}[]").unwrap();
+        assert_eq!(pattern.fill_tree(&Bindings::new()), Err(FillError::Unbound(Name::new("d").unwrap())));
+    }
+}

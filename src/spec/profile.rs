@@ -1,0 +1,336 @@
+//! Profiles: how one implementation builds and compares its keys.
+//!
+//! The words of a profile are a closed vocabulary that [`crate::model`] implements once; a profile only chooses among
+//! them. A new implementation, or a new version of one, is a new file under `spec/profiles/`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Requirement, SourceRef};
+
+/// How one implementation builds its keys, at some versions.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The implementation's name, such as `jax.jit`.
+    pub profile: String,
+    /// The versions that the profile holds for.
+    pub versions: Requirement,
+    /// What is worth knowing about it.
+    pub about: String,
+    /// How arguments become trees and statics.
+    pub arguments: ArgumentStyle,
+    /// The positions that a pair can be planted in.
+    pub positions: Vec<String>,
+    /// What each kind of leaf is; the first rule that names the kind decides.
+    pub leaves: Vec<LeafRule>,
+    /// The exception for a dict whose keys can't be sorted.
+    pub unsortable_dict: String,
+    /// The same for a `collections.defaultdict`.
+    pub unsortable_default_dict: String,
+    /// The exception that an unhashable static argument (`TypeError` from `hash`) becomes.
+    pub unhashable: String,
+    /// The exception that any other error in `__hash__` of a static becomes; as it is if not given.
+    #[serde(default)]
+    pub hash_raises: Option<String>,
+    /// Which of two errors comes first.
+    pub errors: Vec<ErrorStage>,
+    /// The tables, in the order in which a call consults them.
+    pub tables: Vec<Table>,
+    /// Where this was read or measured.
+    pub sources: Vec<SourceRef>,
+}
+
+/// How arguments become trees and statics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentStyle {
+    /// `jax.jit`: as written; `static_argnums` and `static_argnames` choose the statics; each other argument is a tree.
+    AsWritten,
+    /// `equinox.filter_jit`: bound to the signature first; the function, the first argument and the rest are three trees
+    /// whose leaves are dynamic or static each by its kind, and the statics with the treedefs are one static argument.
+    Partition,
+}
+
+/// What a kind of leaf is.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LeafRule {
+    /// The kinds.
+    pub kind: Vec<LeafKind>,
+    /// What they are.
+    pub role: Role,
+    /// The exception of an invalid leaf; of a dynamic one it comes only if the body uses it or the fast path is missed.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// The exception that comes only if the fast path is missed, which does not look closely.
+    #[serde(default)]
+    pub error_when_missed: Option<String>,
+    /// Whether the layers below the fast path take it for strongly typed, although the fast path takes it for weak.
+    #[serde(default)]
+    pub strong_when_missed: bool,
+}
+
+/// What a leaf is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Traced: its aval is in the key.
+    Dynamic,
+    /// Its value is in the key.
+    Static,
+    /// It raises.
+    Invalid,
+}
+
+/// A kind of leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LeafKind {
+    /// A `jax.Array`.
+    JaxArray,
+    /// A typed PRNG key array.
+    PrngKey,
+    /// A `numpy.ndarray` or a subclass, in native byte order.
+    NumpyArray,
+    /// A `numpy.ndarray` in the other byte order.
+    SwappedArray,
+    /// A `numpy.ma.MaskedArray`.
+    MaskedArray,
+    /// A `numpy.ndarray` of a dtype that jax doesn't have.
+    ForeignArray,
+    /// A NumPy scalar.
+    NumpyScalar,
+    /// A NumPy scalar of a dtype that jax doesn't have.
+    ForeignScalar,
+    /// `bool`, `int`, `float`, `complex`
+    PythonNumber,
+    /// An int that the default integer dtype can't hold.
+    BigInt,
+    /// An instance of a subclass of `int` or `float`, an `IntEnum` among them.
+    NumberSubclass,
+    /// Anything else.
+    Other,
+}
+
+/// A stage at which a call can fail before a key is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorStage {
+    /// A tree can't be flattened.
+    Flatten,
+    /// A leaf is invalid; the first in flatten order.
+    Leaf,
+    /// A static can't be hashed.
+    Hash,
+}
+
+/// A table of the cache.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Which one.
+    pub table: TableName,
+    /// How the function is compared. Not given: the table is shared by all functions.
+    #[serde(default)]
+    pub function: Option<FunctionKey>,
+    /// The parts of a dynamic leaf that are in the key.
+    #[serde(default)]
+    pub leaf: Vec<LeafComponent>,
+    /// How statics are compared.
+    #[serde(default)]
+    pub statics: Option<StaticEquality>,
+    /// How aux data and dict keys are compared; the treedef is in the key if given.
+    #[serde(default)]
+    pub tree: Option<Equality>,
+    /// The parts of the call's form that are in the key.
+    #[serde(default)]
+    pub call: Vec<CallComponent>,
+    /// The parts of the context that are in the key.
+    #[serde(default)]
+    pub context: Vec<ContextComponent>,
+    /// The exception that an error in a comparison becomes; as it is if not given.
+    #[serde(default)]
+    pub comparison_raises: Option<String>,
+}
+
+/// The name of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TableName {
+    /// The C++ fast path.
+    Dispatch,
+    /// `_infer_params_cached`: answers for `trace` where it hits; no verdict names it.
+    Infer,
+    /// The jaxpr.
+    Trace,
+    /// The lowered module, by the jaxpr and what else its key has.
+    Lower,
+    /// The executable, by the lowered module and what else its key has.
+    Compile,
+}
+
+/// How the function under test is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FunctionKey {
+    /// By identity or by `==`.
+    pub by: FunctionBy,
+    /// How the table holds it.
+    pub held: Held,
+}
+
+/// The equality of functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FunctionBy {
+    /// The same object.
+    Identity,
+    /// `==`; entries are filed under the first equal function that is alive.
+    Equal,
+}
+
+/// How a table holds a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Held {
+    /// The entries go when the function does.
+    Weakly,
+    /// The table keeps the function alive.
+    Strongly,
+}
+
+/// A part of a dynamic leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LeafComponent {
+    /// The shape.
+    Shape,
+    /// The dtype after `canonicalize_dtype`, the PRNG implementation with it.
+    CanonicalDtype,
+    /// `weak_type`
+    WeakType,
+    /// The sharding, which NumPy arrays and Python scalars have none of.
+    Sharding,
+    /// The mesh of a named sharding, which is part of the aval.
+    Mesh,
+    /// The memory kind.
+    MemoryKind,
+    /// The layout.
+    Layout,
+    /// Whether it is committed to its device.
+    Committed,
+    /// The device that it is committed to.
+    Device,
+}
+
+/// How statics are compared.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct StaticEquality {
+    /// Those passed by position (for `partition`: all).
+    pub positional: Equality,
+    /// Those passed by keyword.
+    pub keyword: Equality,
+}
+
+/// An equality: which of these tests are made, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Equality {
+    /// `type(a) is type(b)`
+    pub same_type: bool,
+    /// `hash(a) == hash(b)`
+    pub hash: bool,
+    /// `a is b` is enough.
+    pub identity: bool,
+    /// `a == b`
+    pub equal: bool,
+}
+
+impl<'de> Deserialize<'de> for Equality {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut equality = Self::default();
+        for word in Vec::<EqualityWord>::deserialize(deserializer)? {
+            match word {
+                EqualityWord::SameType => equality.same_type = true,
+                EqualityWord::Hash => equality.hash = true,
+                EqualityWord::Identity => equality.identity = true,
+                EqualityWord::Equal => equality.equal = true,
+            }
+        }
+        Ok(equality)
+    }
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum EqualityWord {
+    /// `type(a) is type(b)` is needed.
+    SameType,
+    /// `hash(a) == hash(b)` is needed.
+    Hash,
+    /// `a is b` is enough.
+    Identity,
+    /// `a == b` is needed.
+    Equal,
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Equality {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Equality".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let word = generator.subschema_for::<EqualityWord>();
+        schemars::json_schema!({ "description": "Which tests are made.", "type": "array", "items": word })
+    }
+}
+
+/// A part of the call's form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CallComponent {
+    /// How many arguments are passed by position.
+    PositionalCount,
+    /// The names of those passed by keyword.
+    KeywordNames,
+    /// Which positions are static.
+    StaticPositions,
+    /// The names of all argument leaves, in which dict keys are printed (`repr`).
+    ArgumentNames,
+    /// What is donated.
+    Donation,
+    /// `keep_unused`
+    KeepUnused,
+    /// `compiler_options`
+    CompilerOptions,
+}
+
+/// A part of the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ContextComponent {
+    /// `jax_enable_x64`
+    X64,
+    /// The default device.
+    DefaultDevice,
+    /// The mesh around the call.
+    Mesh,
+    /// Every other flag that a case sets.
+    Flags,
+}

@@ -1,0 +1,119 @@
+//! The names by which a person asks for a target.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::environment::{self, Progress};
+use super::{Limits, Reference, Subprocess, Target, TargetError};
+use crate::spec::Spec;
+
+/// A target, as it is asked for: `jax.jit`, `jax.jit@0.6.2`, `reference`, `reference:jax.jit@0.6.2`, `cmd:./mine --flag`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TargetName {
+    /// The reference model of an implementation.
+    Reference {
+        /// The implementation.
+        implementation: String,
+        /// The version; the newest that is known if not given.
+        version: Option<String>,
+    },
+    /// A Python library in a private environment, or in a Python that is named.
+    Python {
+        /// The implementation.
+        implementation: String,
+        /// The version; the newest that runs here if not given.
+        version: Option<String>,
+    },
+    /// A program that speaks the protocol.
+    Command(Vec<String>),
+}
+
+/// Why a text names no target.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no target: write {known}, each with a version if you like (`jax.jit@0.6.2`), `reference`, or `cmd:PROGRAM ARGUMENTS`")]
+pub struct TargetNameError {
+    text: String,
+    known: String,
+}
+
+impl FromStr for TargetName {
+    type Err = TargetNameError;
+
+    fn from_str(text: &str) -> Result<Self, TargetNameError> {
+        let known = environment::implementations();
+        let error = || TargetNameError {
+            text: text.to_owned(),
+            known: known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "),
+        };
+        if let Some(command) = text.strip_prefix("cmd:") {
+            let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+            return if words.is_empty() { Err(error()) } else { Ok(Self::Command(words)) };
+        }
+        let (name, version) = match text.split_once('@') {
+            Some((name, version)) => (name, Some(version.to_owned())),
+            None => (text, None),
+        };
+        let implementation = match name.strip_prefix("reference") {
+            Some("") => known.first().map(|name| (*name).to_owned()),
+            Some(rest) => rest.strip_prefix(':').filter(|name| known.contains(name)).map(str::to_owned),
+            None if known.contains(&name) => {
+                return Ok(Self::Python { implementation: name.to_owned(), version });
+            }
+            None => None,
+        };
+        implementation.map(|implementation| Self::Reference { implementation, version }).ok_or_else(error)
+    }
+}
+
+impl fmt::Display for TargetName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, version) = match self {
+            Self::Reference { implementation, version } => (format!("reference:{implementation}"), version),
+            Self::Python { implementation, version } => (implementation.clone(), version),
+            Self::Command(words) => return write!(f, "cmd:{}", words.join(" ")),
+        };
+        f.write_str(&name)?;
+        version.iter().try_for_each(|version| write!(f, "@{version}"))
+    }
+}
+
+/// Opens the target; a private Python environment is set up first if it has to be.
+///
+/// `python` names an interpreter that has the libraries already, and is used as it is.
+pub fn open<'s>(
+    spec: &'s Spec,
+    name: &TargetName,
+    python: Option<&PathBuf>,
+    limits: Limits,
+    progress: &mut dyn Progress,
+) -> Result<Box<dyn Target + 's>, TargetError> {
+    let target: Box<dyn Target + 's> = match name {
+        TargetName::Reference { implementation, version } => {
+            let newest = environment::newest(implementation);
+            let version = version.clone().or(newest).unwrap_or_default();
+            Box::new(Reference::new(spec, implementation, &version)?)
+        }
+        TargetName::Command(words) => Box::new(Subprocess::start(words.clone(), Vec::new(), limits)?),
+        TargetName::Python { implementation, version } => {
+            let (command, env) = environment::command(implementation, version.as_deref(), python, progress)?;
+            Box::new(Subprocess::start(command, env, limits)?)
+        }
+    };
+    let about = target.about();
+    let known = about.version.parse().ok().and_then(|version| spec.profile(&about.implementation, &version));
+    if known.is_none() {
+        return Err(no_profile(spec, &about.implementation, &about.version));
+    }
+    Ok(target)
+}
+
+pub(super) fn no_profile(spec: &Spec, implementation: &str, version: &str) -> TargetError {
+    let known: Vec<_> =
+        spec.profiles.iter().map(|profile| format!("{} {}", profile.profile, profile.versions)).collect();
+    TargetError::NoProfile {
+        implementation: implementation.to_owned(),
+        version: version.to_owned(),
+        known: known.join(", "),
+    }
+}

@@ -1,0 +1,257 @@
+//! A target in a process of its own. A crash, a hang and a line that makes no sense are observations of the case that
+//! caused them, and the process is started again.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use super::protocol::{About, Greeting, HelloReply, Observation, PROTOCOL, Reply, Request};
+use super::{Target, TargetError};
+use crate::case::{Case, text};
+
+/// How long a target may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// To start and answer the greeting.
+    pub start: Duration,
+    /// To answer any of the cases that it has.
+    pub case: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { start: Duration::from_secs(120), case: Duration::from_secs(30) }
+    }
+}
+
+/// How many cases are on their way at once.
+const WINDOW: usize = 32;
+/// How often in a row a process may end without an answer.
+const MOST_CRASHES: usize = 3;
+
+/// A target in a process of its own.
+#[derive(Debug)]
+pub struct Subprocess {
+    command: Vec<String>,
+    env: Vec<(String, String)>,
+    limits: Limits,
+    process: Process,
+    about: About,
+    crashes_in_a_row: usize,
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    stderr: Arc<Mutex<VecDeque<String>>>,
+}
+
+/// Why no reply came.
+enum Silence {
+    Ended,
+    TimedOut,
+}
+
+impl Subprocess {
+    /// Starts the program and greets it.
+    pub fn start(command: Vec<String>, env: Vec<(String, String)>, limits: Limits) -> Result<Self, TargetError> {
+        let (process, about) = Process::start(&command, &env, limits)?;
+        Ok(Self { command, env, limits, process, about, crashes_in_a_row: 0 })
+    }
+
+    fn restart(&mut self) -> Result<(), TargetError> {
+        let (process, _) = Process::start(&self.command, &self.env, self.limits)?;
+        self.process = process;
+        Ok(())
+    }
+
+    /// Runs cases that are on their way together. Those that were unanswered when the process fell silent come back.
+    fn window(&mut self, cases: &[(usize, &Case)], observed: &mut [Option<Observation>]) -> Option<Silence> {
+        let sent = cases.iter().try_for_each(|(id, case)| self.process.send(*id, case));
+        let mut open: Vec<usize> = cases.iter().map(|(id, _)| *id).collect();
+        while !open.is_empty() {
+            let line = match self.process.lines.recv_timeout(self.limits.case) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => return Some(Silence::TimedOut),
+                Err(RecvTimeoutError::Disconnected) => return Some(Silence::Ended),
+            };
+            let (id, observation) = match text::from_json::<Reply>(&line) {
+                Ok(reply) => (usize::try_from(reply.id).unwrap_or(usize::MAX), reply.outcome.into()),
+                // Nobody can know which case it answers: the oldest one, if replies come in order.
+                Err(error) => (open[0], Observation::Failed(format!("this is no reply: {error}: {}", cut(&line)))),
+            };
+            let Some(i) = open.iter().position(|known| *known == id) else {
+                let reason = format!("a reply to case {id}, which is not open: {}", cut(&line));
+                observed[open.remove(0)] = Some(Observation::Failed(reason));
+                continue;
+            };
+            observed[open.remove(i)] = Some(observation);
+            self.crashes_in_a_row = 0;
+        }
+        if sent.is_err() { Some(Silence::Ended) } else { None }
+    }
+
+    fn ended(&mut self) -> String {
+        let status = self.process.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        format!("the process ended ({status}){}", self.process.stderr_tail())
+    }
+}
+
+fn cut(line: &str) -> String {
+    line.chars().take(120).collect()
+}
+
+impl Target for Subprocess {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn observe(&mut self, cases: &[Case]) -> Result<Vec<Observation>, TargetError> {
+        let mut observed: Vec<Option<Observation>> = vec![None; cases.len()];
+        let mut width = WINDOW;
+        loop {
+            let open: Vec<_> =
+                cases.iter().enumerate().filter(|(i, _)| observed[*i].is_none()).take(width).collect();
+            if open.is_empty() {
+                break;
+            }
+            match self.window(&open, &mut observed) {
+                None => {
+                    width = WINDOW;
+                    continue;
+                }
+                // Alone, a case that silences the process is the culprit; otherwise they go one by one from here.
+                Some(silence) if width == 1 => {
+                    let (culprit, _) = open[0];
+                    observed[culprit].get_or_insert_with(|| match silence {
+                        Silence::TimedOut => Observation::TimedOut,
+                        Silence::Ended => Observation::Crashed(self.ended()),
+                    });
+                    self.crashes_in_a_row += 1;
+                }
+                Some(_) => width = 1,
+            }
+            if self.crashes_in_a_row >= MOST_CRASHES {
+                return Err(TargetError::KeepsCrashing {
+                    command: self.command.join(" "),
+                    times: self.crashes_in_a_row,
+                    stderr: self.process.stderr_tail(),
+                });
+            }
+            self.restart()?;
+        }
+        Ok(observed.into_iter().map(|observation| observation.expect("every case was observed")).collect())
+    }
+}
+
+impl Process {
+    fn start(command: &[String], env: &[(String, String)], limits: Limits) -> Result<(Self, About), TargetError> {
+        let shown = || command.join(" ");
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .envs(env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| TargetError::Start { command: shown(), reason: error.to_string() })?;
+        let lines = lines_of(child.stdout.take().expect("stdout is piped"));
+        let stderr = tail_of(child.stderr.take().expect("stderr is piped"));
+        let stdin = child.stdin.take();
+        let mut process = Self { child, stdin, lines, stderr };
+        let greeting = text::to_json(&Request::Hello { hello: Greeting { protocol: PROTOCOL } });
+        let greeted = process.write(&greeting);
+        let line = process.lines.recv_timeout(limits.start).map_err(|error| match error {
+            RecvTimeoutError::Timeout => format!("nothing came within {} s", limits.start.as_secs()),
+            RecvTimeoutError::Disconnected => "it ended".to_owned(),
+        });
+        let about = line.and_then(|line| {
+            let reply: HelloReply =
+                text::from_json(&line).map_err(|error| format!("{error}, in: {}", cut(&line)))?;
+            if reply.hello.protocol == PROTOCOL {
+                Ok(reply.hello)
+            } else {
+                Err(format!("it speaks protocol {}, and this is {PROTOCOL}", reply.hello.protocol))
+            }
+        });
+        match (about, greeted) {
+            (Ok(about), Ok(())) => Ok((process, about)),
+            (Ok(_), Err(error)) => {
+                Err(TargetError::Hello { command: shown(), reason: error.to_string(), stderr: process.stderr_tail() })
+            }
+            (Err(reason), _) => {
+                process.end();
+                Err(TargetError::Hello { command: shown(), reason, stderr: process.stderr_tail() })
+            }
+        }
+    }
+
+    fn write(&mut self, line: &str) -> std::io::Result<()> {
+        let stdin = self.stdin.as_mut().expect("stdin is open until the process is dropped");
+        stdin.write_all(line.as_bytes())?;
+        stdin.write_all(b"\n")?;
+        stdin.flush()
+    }
+
+    fn send(&mut self, id: usize, case: &Case) -> std::io::Result<()> {
+        let request = Request::Case { id: id as u64, case: Box::new(case.clone()) };
+        self.write(&text::to_json(&request))
+    }
+
+    fn stderr_tail(&self) -> String {
+        // The reader may be a moment behind the process.
+        thread::sleep(Duration::from_millis(50));
+        let lines = self.stderr.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        lines.iter().map(|line| format!("\n  stderr: {line}")).collect()
+    }
+
+    fn end(&mut self) {
+        drop(self.stdin.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Reads lines on a thread of its own, so that a reply can be waited for with a time limit.
+fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stream).split(b'\n') {
+            let Ok(line) = line else { return };
+            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Keeps the last lines, so that a full pipe never stops the process.
+fn tail_of(stream: impl Read + Send + 'static) -> Arc<Mutex<VecDeque<String>>> {
+    const LINES: usize = 12;
+    let tail = Arc::new(Mutex::new(VecDeque::new()));
+    let shared = Arc::clone(&tail);
+    thread::spawn(move || {
+        for line in BufReader::new(stream).split(b'\n') {
+            let Ok(line) = line else { return };
+            let mut tail = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if tail.len() == LINES {
+                tail.pop_front();
+            }
+            tail.push_back(String::from_utf8_lossy(&line).into_owned());
+        }
+    });
+    tail
+}
