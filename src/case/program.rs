@@ -117,6 +117,10 @@ pub struct Call {
     /// real output. The body that a case makes by default returns its array leaves, in a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<Value>,
+    /// The class of the exception that the body raises when it is traced with these arguments. Only a body given as source
+    /// does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raises: Option<String>,
 }
 
 fn is_call(via: &Via) -> bool {

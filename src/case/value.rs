@@ -313,7 +313,7 @@ pub enum Wrapper {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MakeForm {
-    /// Its dotted name, as in `optax.adam`.
+    /// Its dotted name, as in `optax.adam`, or `optimizer.init` of an object of the case.
     pub call: String,
     /// Positional arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -29,7 +29,7 @@ pub struct Aval {
 #[derive(Debug)]
 pub struct Leaf {
     pub path: Path,
-    pub aval: Aval,
+    pub aval: Rc<Aval>,
     /// Whether the compiled program has it as an argument.
     pub kept: bool,
     /// The exception that it raises if the fast path is missed.
@@ -365,7 +365,7 @@ impl Sorter<'_> {
         aval.strong_when_missed = rule.strong_when_missed;
         let raised = |class: &Option<String>| class.as_deref().map(Raised::new);
         let error_when_missed = raised(&rule.error_when_missed).or_else(|| raised(&rule.error));
-        Some(Leaf { path, aval, kept, error_when_missed, error_when_kept: raised(&rule.error).filter(|_| kept) })
+        Some(Leaf { path, aval: Rc::new(aval), kept, error_when_missed, error_when_kept: raised(&rule.error).filter(|_| kept) })
     }
 }
 

@@ -5,8 +5,10 @@
 //! kept in post-order, and compared in that order; its hash covers kinds, arities and custom types, never aux data or keys.
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
+
+use rustc_hash::FxHasher;
 
 use super::object::{Kind, Obj, Raised};
 use super::python;
@@ -106,7 +108,7 @@ pub struct Treedef {
 impl Treedef {
     /// The hash of a treedef: kinds, arities and custom types.
     pub fn structure_hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FxHasher::default();
         for node in self.nodes.iter() {
             (node.kind, node.arity).hash(&mut hasher);
         }
@@ -206,8 +208,17 @@ impl Flattener<'_> {
             Kind::Tuple(items) => (NodeKind::Tuple, indexed(items), Vec::new()),
             Kind::List(items) => (NodeKind::List, indexed(items), Vec::new()),
             Kind::Namedtuple(class, items) => {
+                let fields: &[Name] = match class.root() {
+                    Class::Namedtuple(fields) => fields,
+                    _ => &[],
+                };
+                let children = fields
+                    .iter()
+                    .zip(items)
+                    .map(|(field, item)| (path.then(Segment::Attribute(field.clone())), item.clone()))
+                    .collect();
                 let class = (path.then(Segment::Data("__class__")), Rc::new(Kind::Class(class.clone())));
-                (NodeKind::Namedtuple, indexed(items), vec![class])
+                (NodeKind::Namedtuple, children, vec![class])
             }
             Kind::Dict(items) => {
                 let sorted = sorted(items, self.errors.dict)?;

@@ -4,29 +4,35 @@
 //! that raises is reached only if nothing before it differed.
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-use super::arguments::{Arguments, Aval, Item, Leaf};
+use rustc_hash::FxHasher;
+
+use super::arguments::{Arguments, Aval, Item};
 use super::flatten::Treedef;
 use super::object::{Obj, Raised};
 use super::python;
 use super::{Path, table::Program};
-use crate::case::{JitOptions, Placement};
+use crate::case::{Dtype, JitOptions, Prng};
 use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call.
 #[derive(Debug)]
 pub struct Key {
-    pub(super) hash: u64,
+    hash: u64,
     parts: Vec<Part>,
+    /// The parts of each leaf that count.
+    components: Vec<LeafComponent>,
+    /// Whether the fast path was missed, below which some leaves look different.
+    missed: bool,
 }
 
 #[derive(Debug)]
 enum Part {
     /// Compared as it is.
     Plain(&'static str, Plain),
-    Leaf(Path, Rc<LeafKey>),
+    Leaf(Path, Rc<Aval>),
     Static(Path, Obj, Equality),
     Tree(Treedef, Equality),
 }
@@ -36,7 +42,6 @@ enum Plain {
     Number(u64),
     Numbers(Vec<u64>),
     Mask(Vec<bool>),
-    Text(String),
     Texts(Vec<String>),
     Flag(bool),
 }
@@ -47,16 +52,11 @@ impl fmt::Display for Plain {
             Self::Number(n) => write!(f, "{n}"),
             Self::Numbers(n) => write!(f, "{n:?}"),
             Self::Mask(mask) => write!(f, "{} leaves, {} of them arrays", mask.len(), mask.iter().filter(|d| **d).count()),
-            Self::Text(text) => f.write_str(text),
             Self::Texts(texts) => write!(f, "[{}]", texts.join(", ")),
             Self::Flag(flag) => write!(f, "{flag}"),
         }
     }
 }
-
-/// The parts of a leaf that a table's key has.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct LeafKey(Vec<(LeafComponent, Plain)>);
 
 /// A part in which two keys differ.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -102,19 +102,20 @@ impl Key {
         for component in &table.context {
             parts.extend(context_part(*component, call));
         }
-        if !table.leaf.is_empty() {
-            let missed = table.table != TableName::Dispatch;
-            let below = matches!(table.table, TableName::Lower | TableName::Compile);
-            for leaf in call.arguments.leaves.iter().filter(|leaf| leaf.kept || !below) {
-                parts.push(Part::Leaf(leaf.path.clone(), Rc::new(leaf_key(leaf, &table.leaf, missed))));
+        let mut hasher = FxHasher::default();
+        for part in &parts {
+            if let Part::Plain(name, plain) = part {
+                (name, plain).hash(&mut hasher);
             }
         }
-        let mut hasher = DefaultHasher::new();
-        for part in &parts {
-            match part {
-                Part::Plain(name, plain) => (name, plain).hash(&mut hasher),
-                Part::Leaf(_, key) => key.hash(&mut hasher),
-                Part::Static(..) | Part::Tree(..) => unreachable!("these come below"),
+        let missed = table.table != TableName::Dispatch;
+        if !table.leaf.is_empty() {
+            let below = matches!(table.table, TableName::Lower | TableName::Compile);
+            for leaf in call.arguments.leaves.iter().filter(|leaf| leaf.kept || !below) {
+                for component in &table.leaf {
+                    Facet::of(*component, &leaf.aval, missed).hash(&mut hasher);
+                }
+                parts.push(Part::Leaf(leaf.path.clone(), Rc::clone(&leaf.aval)));
             }
         }
         if !call.arguments.mask.is_empty() && table.statics.is_some() {
@@ -140,7 +141,7 @@ impl Key {
                 }
             }
         }
-        Self { hash: hasher.finish(), parts }
+        Self { hash: hasher.finish(), parts, components: table.leaf.clone(), missed }
     }
 
     /// Whether the keys are the same; an error where a comparison that is reached raises.
@@ -151,7 +152,10 @@ impl Key {
         for (a, b) in self.parts.iter().zip(&other.parts) {
             let same = match (a, b) {
                 (Part::Plain(_, a), Part::Plain(_, b)) => a == b,
-                (Part::Leaf(_, a), Part::Leaf(_, b)) => a == b,
+                (Part::Leaf(_, a), Part::Leaf(_, b)) => self
+                    .components
+                    .iter()
+                    .all(|component| Facet::of(*component, a, self.missed) == Facet::of(*component, b, other.missed)),
                 (Part::Static(_, a, by), Part::Static(_, b, _)) => statics_same(a, b, *by)?,
                 (Part::Tree(a, by), Part::Tree(b, _)) => a.difference(b, *by)?.is_none(),
                 _ => false,
@@ -195,7 +199,8 @@ impl Key {
                     report(String::new(), name, before.to_string(), after.to_string());
                 }
                 (Part::Leaf(_, before), Part::Leaf(path, after)) => {
-                    for ((component, before), (_, after)) in before.0.iter().zip(&after.0) {
+                    for component in &self.components {
+                        let [before, after] = [before, after].map(|aval| Facet::of(*component, aval, self.missed));
                         if before != after {
                             report(path.to_string(), leaf_word(*component), before.to_string(), after.to_string());
                         }
@@ -203,7 +208,8 @@ impl Key {
                 }
                 (Part::Static(_, before, by), Part::Static(path, after, _)) => {
                     if let Some(component) = static_difference(before, after, *by) {
-                        report(path.to_string(), component, python::repr(before), python::repr(after));
+                        let (before, after) = told_apart(before, after);
+                        report(path.to_string(), component, before, after);
                     }
                 }
                 _ => {}
@@ -224,6 +230,15 @@ fn statics_same(a: &Obj, b: &Obj, by: Equality) -> Result<bool, Raised> {
         return Ok(true);
     }
     if by.equal { python::equal(a, b) } else { Ok(false) }
+}
+
+/// The texts of two objects that are not the same, even if they look alike.
+fn told_apart(before: &Obj, after: &Obj) -> (String, String) {
+    let (before, mut after) = (python::repr(before), python::repr(after));
+    if before == after {
+        after = format!("another {after}");
+    }
+    (before, after)
 }
 
 fn static_difference(a: &Obj, b: &Obj, by: Equality) -> Option<&'static str> {
@@ -252,7 +267,8 @@ fn tree_difference(
     match data {
         Some(i) => {
             let ((_, old), (path, new)) = (&old.data[i], &new.data[i]);
-            report(path.to_string(), "structure", python::repr(old), python::repr(new));
+            let (old, new) = told_apart(old, new);
+            report(path.to_string(), "structure", old, new);
         }
         None => {
             let word = |node: &super::flatten::TreeNode| match node.arity {
@@ -306,29 +322,46 @@ fn context_part(component: ContextComponent, call: &Ingredients<'_>) -> Option<P
     }
 }
 
-fn leaf_key(leaf: &Leaf, components: &[LeafComponent], missed: bool) -> LeafKey {
-    let Aval { shape, dtype, prng, weak, strong_when_missed, placement } = &leaf.aval;
-    let part = |component: &LeafComponent| {
-        let plain = match component {
-            LeafComponent::Shape => Plain::Numbers(shape.clone()),
-            LeafComponent::CanonicalDtype => Plain::Text(match prng {
-                Some(prng) => format!("key<{}>", prng.tag()),
-                None => dtype.name().to_owned(),
-            }),
-            LeafComponent::WeakType => Plain::Flag(*weak && !(missed && *strong_when_missed)),
-            LeafComponent::Sharding => match placement {
-                None => Plain::Text("none: not a jax.Array".to_owned()),
-                Some(Placement { device, .. }) => Plain::Text(format!("device {device}")),
-            },
-            LeafComponent::Committed => Plain::Flag(placement.as_ref().is_some_and(|at| at.committed)),
+/// One part of an aval.
+#[derive(PartialEq, Eq, Hash)]
+enum Facet<'a> {
+    Shape(&'a [u64]),
+    Dtype(Dtype, Option<Prng>),
+    Flag(bool),
+    Device(Option<u32>),
+    /// The model refuses cases in which it would matter.
+    Default,
+}
+
+impl<'a> Facet<'a> {
+    fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
+        let Aval { shape, dtype, prng, weak, strong_when_missed, placement } = aval;
+        match component {
+            LeafComponent::Shape => Self::Shape(shape),
+            LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng),
+            LeafComponent::WeakType => Self::Flag(*weak && !(missed && *strong_when_missed)),
+            LeafComponent::Sharding => Self::Device(placement.as_ref().map(|at| at.device)),
+            LeafComponent::Committed => Self::Flag(placement.as_ref().is_some_and(|at| at.committed)),
             LeafComponent::Device => {
-                Plain::Number(placement.as_ref().filter(|at| at.committed).map_or(0, |at| at.device.into()))
+                Self::Device(placement.as_ref().filter(|at| at.committed).map_or(Some(0), |at| Some(at.device)))
             }
-            LeafComponent::Mesh | LeafComponent::MemoryKind | LeafComponent::Layout => Plain::Number(0),
-        };
-        (*component, plain)
-    };
-    LeafKey(components.iter().map(part).collect())
+            LeafComponent::Mesh | LeafComponent::MemoryKind | LeafComponent::Layout => Self::Default,
+        }
+    }
+}
+
+impl fmt::Display for Facet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shape(shape) => write!(f, "{shape:?}"),
+            Self::Dtype(_, Some(prng)) => write!(f, "key<{}>", prng.tag()),
+            Self::Dtype(dtype, None) => write!(f, "{dtype}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Device(Some(device)) => write!(f, "device {device}"),
+            Self::Device(None) => f.write_str("none: not a jax.Array"),
+            Self::Default => f.write_str("default"),
+        }
+    }
 }
 
 fn leaf_word(component: LeafComponent) -> &'static str {

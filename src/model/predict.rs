@@ -141,8 +141,9 @@ impl<'c> Simulation<'c> {
         let outcome = match &sorted {
             Err(raised) => Err(raised.clone()),
             Ok(arguments) => {
+                let raises = call.raises.as_deref().map(Raised::new);
                 let default_device = call.context.default_device.or(self.case.context.default_device);
-                self.walk(&function, &Ingredients { arguments, options, x64, default_device }, &mut differences)
+                self.walk(&function, &Ingredients { arguments, options, x64, default_device }, raises, &mut differences)
             }
         };
         let returned = match (&call.returns, &outcome, &sorted) {
@@ -210,6 +211,7 @@ impl<'c> Simulation<'c> {
         &mut self,
         function: &Obj,
         call: &Ingredients<'_>,
+        body_raises: Option<Raised>,
         differences: &mut Vec<Difference>,
     ) -> Result<LayerSet, Raised> {
         let (hit, dispatch_key) = self.consult(TableName::Dispatch, function, call, None)?;
@@ -237,6 +239,9 @@ impl<'c> Simulation<'c> {
                     None => {
                         if !call.arguments.bindable {
                             return Err(Raised::new("TypeError"));
+                        }
+                        if let Some(raised) = body_raises {
+                            return Err(raised);
                         }
                         missed = missed.with(Layer::Trace);
                         let program = self.new_program();

@@ -4,9 +4,11 @@
 //! and `Python/pyhash.c` (numbers that are equal hash alike), `Objects/tupleobject.c`, `Objects/setobject.c`,
 //! `Objects/classobject.c` (bound methods compare `__self__` by identity since 3.8).
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 use std::rc::Rc;
+
+use rustc_hash::FxHasher;
 
 use super::object::{Kind, Obj, Raised};
 use crate::case::{Class, EqPolicy, HashPolicy, Library};
@@ -285,8 +287,8 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
     if let Some(number) = number(kind) {
         return Ok(number_hash(number, obj));
     }
-    let mut hasher = DefaultHasher::new();
-    let items_hash = |hasher: &mut DefaultHasher, items: &[Obj]| -> Result<(), Raised> {
+    let mut hasher = FxHasher::default();
+    let items_hash = |hasher: &mut FxHasher, items: &[Obj]| -> Result<(), Raised> {
         for item in items {
             hash(item)?.hash(hasher);
         }
@@ -369,7 +371,7 @@ fn identity_hash(obj: &Obj) -> usize {
 
 /// Equal numbers hash alike, whatever their types; a NaN hashes by identity (since Python 3.10).
 fn number_hash(number: Number, obj: &Obj) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FxHasher::default();
     match number {
         Number::Int(value) => value.hash(&mut hasher),
         Number::Float(value) => match exact_int(value) {
@@ -471,7 +473,22 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Derived { base, .. } => repr(base),
         Kind::Instance { class, value, .. } => format!("{}({})", class.name, repr(&value.borrow())),
         Kind::Array(array) => array.to_string(),
-        Kind::Function(_) | Kind::Partial { .. } | Kind::Opaque(_) => format!("<object {:x}>", identity_hash(obj)),
-        _ => "<object>".to_owned(),
+        // Without the address, so that an explanation is the same each time.
+        Kind::Function(_) => "<function>".to_owned(),
+        Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
+        Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
+        Kind::Opaque(Some(func)) => format!("<wrapper of {}>", repr(func)),
+        Kind::Method(of) | Kind::ModuleMethod(of) => format!("<bound method of {}>", repr(of)),
+        Kind::Class(class) => format!("<class {}>", class.name),
+        Kind::Record { class, .. } | Kind::Node { class, .. } => format!("{}(…)", class.name),
+        Kind::Dict(_) | Kind::OrderedDict(_) | Kind::DefaultDict(..) | Kind::MappingProxy(_) => "{…}".to_owned(),
+        Kind::Set(_) => "{…}".to_owned(),
+        Kind::Bytearray(text) => format!("bytearray(b'{text}')"),
+        Kind::ShapeDtypeStruct(array) => format!("ShapeDtypeStruct({array})"),
+        Kind::PartitionSpec(_) => "P(…)".to_owned(),
+        Kind::Treedef(_) => "PyTreeDef(…)".to_owned(),
+        Kind::ModuleWrapper(by, func) => format!("{by}({})", repr(func)),
+        Kind::Ellipsis => "...".to_owned(),
+        Kind::Opaque(None) => "<object>".to_owned(),
     }
 }

@@ -395,6 +395,7 @@ impl Loader {
                 }
             }
         }
+        let profiles: Vec<Profile> = self.profiles.iter().map(|(profile, _)| profile.clone()).collect();
         for (rule, origin) in self.rules.values().cloned().collect::<Vec<_>>() {
             let mut report = |inside: &[Step], reason: String, help: Option<String>| {
                 self.report_at(&origin, inside, &rule.id, reason, help);
@@ -414,6 +415,22 @@ impl Loader {
             for position in rule.places.names() {
                 if !positions.contains(position) {
                     report(&[key("in")], format!("there is no position `{position}`"), suggestion(position, &positions));
+                }
+            }
+            if rule.pair.is_some() {
+                for implementation in rule.expect.keys().filter(|name| implementations.contains(name)) {
+                    let offered: Vec<&String> = profiles
+                        .iter()
+                        .filter(|profile| profile.profile == *implementation)
+                        .flat_map(|profile| &profile.positions)
+                        .collect();
+                    if !rule.places.of(implementation).iter().any(|place| offered.contains(&place)) {
+                        report(
+                            &[key("in")],
+                            format!("none of these positions exists for {implementation}, so the rule says nothing about it"),
+                            Some(format!("positions of {implementation}: {}", offered.iter().map(|name| name.as_str()).collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", "))),
+                        );
+                    }
                 }
             }
             check_shape(&rule, &mut report);

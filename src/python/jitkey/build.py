@@ -141,7 +141,11 @@ class Builder:
             return functions.wrapped(form["by"], function)
 
     def _make(self, form: dict[str, Any]) -> Any:
-        function = functions.found(form["call"])
+        head, *rest = form["call"].split(".")
+        if head in self.objects:
+            function = functools.reduce(getattr, rest, self.objects[head])
+        else:
+            function = functions.found(form["call"])
         args, kwargs = self.all(form.get("args", [])), self.named(form.get("kwargs", {}))
         with contexts.entered(self.context, self.value), construction():
             made = function(*args, **kwargs)
