@@ -22,6 +22,6 @@ pub use program::{
 pub use validate::CaseError;
 pub use value::{
     ClosureForm, DefForm, DefaultDictForm, DictItems, Form, LambdaForm, MakeForm, MethodForm, NewForm,
-    OutputForm, PartialForm, Value, WrapForm, Wrapper,
+    OutputForm, PartialForm, Real, Value, WrapForm, Wrapper,
 };
 pub use verdict::{Layer, LayerSet, Verdict};

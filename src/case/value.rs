@@ -58,7 +58,7 @@ pub enum Form {
     /// A bytearray, from ASCII text.
     Bytearray(String),
     /// A Python complex number: real and imaginary part.
-    Complex([f64; 2]),
+    Complex([Real; 2]),
     /// A tuple.
     Tuple(Vec<Value>),
     /// A set.
@@ -80,7 +80,7 @@ pub enum Form {
     /// A new `object()`.
     Object {},
     /// A NumPy scalar: dtype and number.
-    NumpyScalar(Dtype, f64),
+    NumpyScalar(Dtype, Real),
     /// `numpy.dtype(…)`
     Dtype(Dtype),
     /// The scalar type itself, `numpy.float32`.
@@ -117,6 +117,34 @@ pub enum Form {
     Wrap(WrapForm),
     /// What a library's function returns, called with these arguments.
     Make(MakeForm),
+}
+
+/// A float inside another form, written as a float is: `1.5`, `{float: nan}`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Real(pub f64);
+
+impl Serialize for Real {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Value::Float(self.0).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Real {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Float(value) => Ok(Self(value)),
+            #[expect(clippy::cast_precision_loss, reason = "a whole number that somebody wrote for a float")]
+            Value::Int(value) => Ok(Self(value as f64)),
+            Value::Bool(value) => Ok(Self(f64::from(u8::from(value)))),
+            other => Err(de::Error::custom(format_args!("`{other}` is no number"))),
+        }
+    }
+}
+
+impl fmt::Display for Real {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Value::Float(self.0).fmt(f)
+    }
 }
 
 /// An [`Array`] in the short notation where no other value can stand.
@@ -600,6 +628,19 @@ impl schemars::JsonSchema for Value {
                 only("array", array.to_value()),
                 form,
             ],
+        })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Real {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Real".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A float: 1.5, {float: nan}, {float: inf}, {float: -inf}.",
+            "anyOf": [{ "type": ["number", "boolean"] }, { "type": "object", "required": ["float"] }],
         })
     }
 }

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::compare::{Alone, Judgement, judge};
+use super::compare::{Alone, Judgement, Testimony, judge};
 use super::finding::{Finding, depth, differences, statements};
-use crate::case::LayerSet;
+use crate::case::{Case, LayerSet};
 use crate::generate::{Discard, Generator, Pair, Plan, Source, shrink};
 use crate::spec::{Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
@@ -127,7 +127,9 @@ impl Summary {
 struct Raw<'s> {
     index: u64,
     plan: Plan<'s>,
+    case: Case,
     alone: Alone,
+    testimony: Testimony,
 }
 
 /// What one draw gave.
@@ -278,10 +280,10 @@ impl<'s> Campaign<'s> {
         }
         let pair = self.generator.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
         let seen = target.observe(std::slice::from_ref(&pair.case))?.remove(0);
-        let testimony = match judge(&pair.case, &pair.expected.calls, self.profile, self.visible, &seen) {
-            Judgement::Differs(_, testimony) => testimony,
-            // The target says now this and now that: the testimony of the first time is gone, and this is what is left.
-            _ => super::Testimony { rule: pair.expected.calls.clone(), model: Vec::new(), target: Vec::new() },
+        let judged = judge(&pair.case, &pair.expected.calls, self.profile, self.visible, &seen);
+        let (plan, case, testimony, reproduced) = match judged {
+            Judgement::Differs(_, testimony) => (plan, pair.case, testimony, true),
+            _ => (raw.plan.clone(), raw.case.clone(), raw.testimony.clone(), false),
         };
         let detail = match &seen {
             Observation::Calls(calls) => calls.iter().rev().find_map(|call| call.error.as_ref()).map(|e| e.message.clone()),
@@ -294,9 +296,10 @@ impl<'s> Campaign<'s> {
             rules,
             alone: raw.alone,
             testimony,
-            differences: differences(&pair.case, self.profile),
-            depth: depth(&pair.case),
-            case: pair.case,
+            differences: differences(&case, self.profile),
+            depth: depth(&case),
+            case,
+            reproduced,
             detail: detail.filter(|text| !text.is_empty()),
             pair: raw.index,
             count,
@@ -308,13 +311,14 @@ impl<'s> Campaign<'s> {
 
 impl<'s> Shared<'s> {
     fn count(&mut self, one: Drawn<'s>, judgement: Judgement) {
-        let Drawn { index, plan, .. } = one;
+        let Drawn { index, plan, pair } = one;
         let summary = &mut self.summary;
         let (rule_model, model_target) = match judgement {
             Judgement::Holds => (1, 1),
             Judgement::Differs(alone, testimony) => {
-                self.raw.push(Raw { index, plan: plan.clone(), alone });
-                (u64::from(testimony.rule == testimony.model), u64::from(testimony.model == testimony.target))
+                let agree = (u64::from(testimony.rule == testimony.model), u64::from(testimony.model == testimony.target));
+                self.raw.push(Raw { index, plan: plan.clone(), case: pair.case, alone, testimony });
+                agree
             }
             Judgement::Unsupported(what) => {
                 *summary.unsupported.entry(what).or_default() += 1;

@@ -24,6 +24,8 @@ pub struct Finding {
     pub differences: Vec<Difference>,
     /// How many containers stand around its deepest leaf.
     pub depth: usize,
+    /// Whether the target did the same again when it was asked once more. If not, the case is the first one, not a smaller.
+    pub reproduced: bool,
     /// What the target said besides: the message of its exception, or how it ended.
     pub detail: Option<String>,
     /// The number of the pair in the campaign, before it was made smaller.

@@ -15,6 +15,7 @@ use crate::generate::Generator;
 use crate::report::json::Report;
 use crate::report::text as page;
 use crate::spec::{Spec, Version, glob};
+use crate::target::environment::Progress;
 use crate::target::{About, TargetName, open};
 
 /// Check targets against the spec on generated pairs of calls.
@@ -94,16 +95,9 @@ impl Check {
 
     fn target(&self, spec: &Spec, name: &TargetName, report: Option<&PathBuf>) -> Result<Summary, CliError> {
         let open_one = |quiet: bool| {
-            let spinner = if quiet { ProgressBar::hidden() } else { spinner() };
-            let mut say = |line: &str| {
-                if spinner.is_hidden() && !quiet {
-                    eprintln!("{line}");
-                }
-                spinner.set_message(line.to_owned());
-                spinner.tick();
-            };
-            let target = open(spec, name, self.running.python.as_ref(), self.running.limits(), &mut say);
-            spinner.finish_and_clear();
+            let mut watch = Watch { spinner: if quiet { ProgressBar::hidden() } else { spinner() }, quiet };
+            let target = open(spec, name, self.running.python.as_ref(), self.running.limits(), &mut watch);
+            watch.spinner.finish_and_clear();
             target
         };
         let first = open_one(false)?;
@@ -191,6 +185,25 @@ fn random_seed() -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "the lowest bits are what changes")]
     let low = (now / 1000) as u64;
     low & 0xff_ffff
+}
+
+/// Shows the set-up of an environment: what matters on a line of its own, the rest on a line that is overwritten.
+struct Watch {
+    spinner: ProgressBar,
+    quiet: bool,
+}
+
+impl Progress for Watch {
+    fn say(&mut self, line: &str) {
+        if !self.quiet {
+            self.spinner.suspend(|| eprintln!("{line}"));
+        }
+    }
+
+    fn detail(&mut self, line: &str) {
+        self.spinner.set_message(line.to_owned());
+        self.spinner.tick();
+    }
 }
 
 fn spinner() -> ProgressBar {

@@ -36,6 +36,8 @@ pub struct Leaf {
     pub error_when_missed: Option<Raised>,
     /// The exception that it raises when it becomes an argument of the program.
     pub error_when_kept: Option<Raised>,
+    /// Whether it keeps the call off the fast path.
+    pub never_fast: bool,
 }
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
@@ -50,6 +52,8 @@ pub enum Item {
 pub struct Arguments {
     pub leaves: Vec<Leaf>,
     pub items: Vec<Item>,
+    /// How many of the items, the first ones, belong to the function and not to its arguments.
+    pub function_items: usize,
     /// For `partition`: which leaves are dynamic.
     pub mask: Vec<bool>,
     pub positional: usize,
@@ -85,6 +89,11 @@ impl Signature {
             keywords: Some(name("kwargs")),
             ..Self::default()
         };
+        let mut function = function;
+        // `functools.wraps`: a wrapper shows the signature of what it wraps.
+        while let Kind::Jitted(inner) | Kind::Checkpointed(inner) = &**function {
+            function = inner;
+        }
         let Kind::Function(Function { params: Some(params), .. }) = &**function else { return open() };
         let mut signature = Self::default();
         for param in params {
@@ -136,7 +145,11 @@ fn name(text: &str) -> Name {
 /// Sorts the arguments of `call`.
 pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raised> {
     let signature = Signature::of(call.function);
-    let errors = FlattenErrors { dict: &profile.unsortable_dict, default_dict: &profile.unsortable_default_dict };
+    let errors = FlattenErrors {
+        dict: &profile.unsortable_dict,
+        default_dict: &profile.unsortable_default_dict,
+        none_key: profile.none_key.as_deref(),
+    };
     let sorter = Sorter { profile, call, signature, errors };
     match profile.arguments {
         ArgumentStyle::AsWritten => sorter.as_written(),
@@ -202,11 +215,16 @@ impl Sorter<'_> {
         self.raise(faults)?;
         let items = trees.into_iter().chain(statics).collect();
         let bindable = self.signature.accepts(args.len(), self.call.kwargs);
-        Ok(Arguments { leaves, items, mask: Vec::new(), positional: args.len(), keywords, static_positions, bindable })
+        Ok(Arguments { leaves, items, function_items: 0, mask: Vec::new(), positional: args.len(), keywords, static_positions, bindable })
     }
 
     fn partition(&self) -> Result<Arguments, Raised> {
-        let Invocation { function, args, kwargs, .. } = self.call;
+        let Invocation { function, args, kwargs, options, .. } = self.call;
+        // `filter_jit` refuses the options of `jax.jit` that choose arguments.
+        let JitOptions { static_argnums, static_argnames, donate_argnums, donate_argnames, .. } = options;
+        if !static_argnums.is_empty() || !static_argnames.is_empty() || !donate_argnums.is_empty() || !donate_argnames.is_empty() {
+            return Err(Raised::new("ValueError"));
+        }
         if !self.signature.accepts(args.len(), kwargs) {
             return Err(Raised::new("TypeError"));
         }
@@ -221,6 +239,7 @@ impl Sorter<'_> {
         let mut sorted = Arguments {
             leaves: Vec::new(),
             items: Vec::new(),
+            function_items: 0,
             mask: Vec::new(),
             positional: 0,
             keywords: Vec::new(),
@@ -254,6 +273,9 @@ impl Sorter<'_> {
         // The statics of a root come before its treedef; the rest is one root.
         for (tree, used) in roots {
             self.partition_root(vec![(tree, used)], &mut sorted, &mut faults);
+            if sorted.function_items == 0 {
+                sorted.function_items = sorted.items.len();
+            }
         }
         self.partition_root(rest_tree, &mut sorted, &mut faults);
         self.raise(faults)?;
@@ -364,8 +386,14 @@ impl Sorter<'_> {
         };
         aval.strong_when_missed = rule.strong_when_missed;
         let raised = |class: &Option<String>| class.as_deref().map(Raised::new);
-        let error_when_missed = raised(&rule.error_when_missed).or_else(|| raised(&rule.error));
-        Some(Leaf { path, aval: Rc::new(aval), kept, error_when_missed, error_when_kept: raised(&rule.error).filter(|_| kept) })
+        Some(Leaf {
+            path,
+            aval: Rc::new(aval),
+            kept,
+            error_when_missed: raised(&rule.error_when_missed),
+            error_when_kept: raised(&rule.error_when_used).filter(|_| kept),
+            never_fast: rule.never_fast,
+        })
     }
 }
 
@@ -375,14 +403,17 @@ fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
             Library::Jax { .. } => LeafKind::JaxArray,
             Library::Key { .. } => LeafKind::PrngKey,
             Library::Numpy { .. } if array.dtype.is_foreign() => LeafKind::ForeignArray,
+            Library::Numpy { .. } if array.dtype.is_float0() => LeafKind::Float0Array,
             Library::Numpy { subclass: crate::case::Subclass::Masked, .. } => LeafKind::MaskedArray,
             Library::Numpy { big_endian: true, .. } => LeafKind::SwappedArray,
             Library::Numpy { .. } => LeafKind::NumpyArray,
         },
+        Kind::ShapeDtypeStruct(_) => LeafKind::ShapeDtypeStruct,
         Kind::NumpyScalar(dtype, _) if dtype.is_foreign() => LeafKind::ForeignScalar,
         Kind::NumpyScalar(..) => LeafKind::NumpyScalar,
         Kind::Int(value) if !fits(*value, x64) => LeafKind::BigInt,
-        Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => LeafKind::PythonNumber,
+        Kind::Bool(_) => LeafKind::PythonBool,
+        Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => LeafKind::PythonNumber,
         Kind::Derived { base, .. } if matches!(**base, Kind::Int(_) | Kind::Float(_)) => LeafKind::NumberSubclass,
         Kind::Member { class, .. } if matches!(class.class, Class::IntEnum(_)) => LeafKind::NumberSubclass,
         _ => LeafKind::Other,
@@ -405,6 +436,7 @@ fn aval(value: &Obj, x64: bool) -> Option<Aval> {
         })
     };
     match &**value {
+        Kind::ShapeDtypeStruct(array) => aval(&Rc::new(Kind::Array(array.clone())), x64),
         Kind::Array(array) => Some(Aval {
             shape: array.shape.clone(),
             dtype: array.dtype.canonical(x64),
@@ -421,7 +453,7 @@ fn aval(value: &Obj, x64: bool) -> Option<Aval> {
             },
         }),
         Kind::NumpyScalar(dtype, _) => plain(dtype.name(), false),
-        Kind::Bool(_) => plain("bool", false),
+        Kind::Bool(_) => plain("bool", true),
         Kind::Int(_) | Kind::Member { .. } => plain("i64", true),
         Kind::Float(_) => plain("f64", true),
         Kind::Complex(..) => plain("c128", true),

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 
 use super::object::{ClassObject, Function, Kind, Obj, Raised};
 use super::python;
-use crate::case::{Case, Class, DictItems, Form, Name, NewForm, OutputForm, Param, PartialForm, Value, Wrapper};
+use crate::case::{Case, Class, DictItems, Dtype, Form, Name, NewForm, OutputForm, Param, PartialForm, Value, Wrapper};
 
 /// Why an object can't be made.
 #[derive(Debug)]
@@ -31,12 +31,16 @@ pub struct Namespace {
     classes: HashMap<Name, Rc<ClassObject>>,
     objects: HashMap<Name, Obj>,
     outputs: Vec<Option<Obj>>,
+    lenient_treedefs: bool,
 }
 
 impl Namespace {
     /// Makes the classes and objects of `case`, which must be valid.
-    pub fn of(case: &Case) -> Result<Self, BuildError> {
-        let mut namespace = Self { classes: HashMap::new(), objects: HashMap::new(), outputs: Vec::new() };
+    ///
+    /// `lenient_treedefs` says whether a PyTreeDef can be compared with anything else.
+    pub fn of(case: &Case, lenient_treedefs: bool) -> Result<Self, BuildError> {
+        let mut namespace =
+            Self { classes: HashMap::new(), objects: HashMap::new(), outputs: Vec::new(), lenient_treedefs };
         for (name, class) in &case.classes {
             let base = match class {
                 Class::Subclass { of } => namespace.classes.get(of).cloned(),
@@ -107,7 +111,7 @@ impl Namespace {
             Form::Str(text) => Kind::Str(text.clone()),
             Form::Bytes(text) => Kind::Bytes(text.clone()),
             Form::Bytearray(text) => Kind::Bytearray(text.clone()),
-            Form::Complex([re, im]) => Kind::Complex(*re, *im),
+            Form::Complex([re, im]) => Kind::Complex(re.0, im.0),
             Form::Tuple(items) => Kind::Tuple(self.all(items)?),
             Form::Set(items) => Kind::Set(self.set(items)?),
             Form::Frozenset(items) => Kind::Frozenset(self.set(items)?),
@@ -123,15 +127,16 @@ impl Namespace {
             Form::MappingProxy(items) => Kind::MappingProxy(self.items(items)?),
             Form::Ellipsis {} => Kind::Ellipsis,
             Form::Object {} => Kind::Opaque(None),
-            Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, *value),
+            Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, value.0),
             Form::Dtype(dtype) => Kind::Dtype(*dtype),
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
             Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(array.0.clone()),
             Form::PartitionSpec(axes) => Kind::PartitionSpec(axes.clone()),
             Form::Treedef(value) => {
-                let errors = super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError" };
+                let errors = super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
                 let value = self.build(value)?;
-                Kind::Treedef(super::flatten::flatten(super::Path::root("tree"), &value, &errors)?.treedef)
+                let treedef = super::flatten::flatten(super::Path::root("tree"), &value, &errors)?.treedef;
+                Kind::Treedef(super::flatten::Treedef { lenient: self.lenient_treedefs, ..treedef })
             }
             Form::Class(name) => Kind::Class(self.class(name)?),
             Form::New(new) => self.instance(new)?,
@@ -140,8 +145,10 @@ impl Namespace {
                 return object.ok_or_else(|| BuildError::Unsupported(format!("object `{name}` was dropped")));
             }
             Form::Output(output) => return self.output(output),
-            Form::Lambda(_) | Form::Closure(_) => Kind::Function(Function::default()),
+            Form::Lambda(_) => Kind::Function(Function { definition: "lambda".to_owned(), ..Function::default() }),
+            Form::Closure(_) => Kind::Function(Function { definition: "closure".to_owned(), ..Function::default() }),
             Form::Def(def) => Kind::Function(Function {
+                definition: crate::case::text::to_json(def),
                 params: def.params.clone(),
                 defaults: def
                     .params
@@ -155,7 +162,10 @@ impl Namespace {
                     .collect::<Result<_, _>>()?,
                 uses: def.uses.clone(),
             }),
-            Form::Global(name) => Kind::Global(name.clone()),
+            Form::Global(name) => match jax_scalar_type(name) {
+                Some(dtype) => Kind::JaxScalarType(dtype),
+                None => Kind::Global(name.clone()),
+            },
             Form::Partial(PartialForm { func, args, kwargs }) => {
                 Kind::Partial { func: self.build(func)?, args: self.all(args)?, kwargs: self.named(kwargs)? }
             }
@@ -175,9 +185,9 @@ impl Namespace {
                     Wrapper::FilterJit => Kind::ModuleWrapper("filter_jit", func),
                     Wrapper::FilterGrad => Kind::ModuleWrapper("filter_grad", func),
                     Wrapper::FilterVmap => Kind::ModuleWrapper("filter_vmap", func),
-                    Wrapper::Vmap | Wrapper::Grad | Wrapper::Jit | Wrapper::Checkpoint | Wrapper::CustomJvp => {
-                        Kind::Opaque(Some(func))
-                    }
+                    Wrapper::Jit => Kind::Jitted(func),
+                    Wrapper::Checkpoint => Kind::Checkpointed(func),
+                    Wrapper::Vmap | Wrapper::Grad | Wrapper::CustomJvp => Kind::Opaque(Some(func)),
                 }
             }
             Form::Make(make) => return self.build(&make.as_),
@@ -234,4 +244,17 @@ impl Namespace {
         }
         Ok(object)
     }
+}
+
+/// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`).
+fn jax_scalar_type(name: &str) -> Option<Dtype> {
+    let long = name.strip_prefix("jnp.").or_else(|| name.strip_prefix("jax.numpy."))?;
+    let short = match long {
+        "bool_" => "bool".to_owned(),
+        "bfloat16" => "bf16".to_owned(),
+        _ => [("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")]
+            .iter()
+            .find_map(|(long_prefix, prefix)| long.strip_prefix(long_prefix).map(|bits| format!("{prefix}{bits}")))?,
+    };
+    Dtype::named(&short)
 }

@@ -35,6 +35,10 @@ impl Path {
         Self(Some(Rc::new((Self(None), Segment::Root(name.into())))))
     }
 
+    fn is_key(&self) -> bool {
+        self.0.as_ref().is_some_and(|step| matches!(step.1, Segment::Key(_)))
+    }
+
     fn then(&self, segment: Segment) -> Self {
         Self(Some(Rc::new((self.clone(), segment))))
     }
@@ -93,8 +97,10 @@ impl NodeKind {
 pub struct TreeNode {
     pub kind: NodeKind,
     pub arity: usize,
-    /// What `==` compares besides: aux data, keys, the namedtuple's class.
+    /// What is compared besides: aux data, keys, the namedtuple's class.
     pub data: Vec<(Path, Obj)>,
+    /// Whether the data are one tuple, so that Python compares them by `==`; jaxlib itself asks for `!=`.
+    pub in_tuple: bool,
     pub path: Path,
 }
 
@@ -103,6 +109,8 @@ pub struct TreeNode {
 pub struct Treedef {
     /// In post-order.
     pub nodes: Rc<Vec<TreeNode>>,
+    /// As a Python object: whether `==` with anything else answers False, or raises `TypeError`.
+    pub lenient: bool,
 }
 
 impl Treedef {
@@ -123,12 +131,13 @@ impl Treedef {
     /// The first node that differs, by its place in post-order, with the piece of data if it is not the node itself.
     pub fn difference(&self, other: &Self, by: Equality) -> Result<Option<(usize, Option<usize>)>, Raised> {
         for (i, (a, b)) in self.nodes.iter().zip(other.nodes.iter()).enumerate() {
+            let node = a;
             if a.kind != b.kind || a.arity != b.arity || a.data.len() != b.data.len() {
                 return Ok(Some((i, None)));
             }
             for (j, ((_, a), (_, b))) in a.data.iter().zip(&b.data).enumerate() {
                 let same = by.identity && python::is(a, b);
-                if !same && by.equal && !python::equal(a, b)? {
+                if !same && by.equal && !data_equal(a, b, by, node.in_tuple)? {
                     return Ok(Some((i, Some(j))));
                 }
             }
@@ -136,6 +145,16 @@ impl Treedef {
         let shorter = self.nodes.len().min(other.nodes.len());
         Ok((self.nodes.len() != other.nodes.len()).then_some((shorter, None)))
     }
+}
+
+/// `not (a != b)`, or `a == b` of data in a tuple. For a PyTreeDef beside something else the two are not the same.
+fn data_equal(a: &Obj, b: &Obj, by: Equality, in_tuple: bool) -> Result<bool, Raised> {
+    let is_treedef = |obj: &Obj| matches!(**obj, Kind::Treedef(_));
+    if is_treedef(a) == is_treedef(b) {
+        return python::equal(a, b);
+    }
+    let beside_none = [a, b].iter().any(|obj| matches!(***obj, Kind::None));
+    if by.treedef_equals_others && !beside_none { Ok(!in_tuple) } else { Err(Raised::new("TypeError")) }
 }
 
 /// A pytree, flattened.
@@ -149,13 +168,14 @@ pub struct Flat {
 pub struct FlattenErrors<'p> {
     pub dict: &'p str,
     pub default_dict: &'p str,
+    pub none_key: Option<&'p str>,
 }
 
 /// Flattens `obj`, whose path is `path`.
 pub fn flatten(path: Path, obj: &Obj, errors: &FlattenErrors<'_>) -> Result<Flat, Raised> {
     let mut flattener = Flattener { leaves: Vec::new(), nodes: Vec::new(), errors };
     flattener.visit(path, obj)?;
-    Ok(Flat { leaves: flattener.leaves, treedef: Treedef { nodes: Rc::new(flattener.nodes) } })
+    Ok(Flat { leaves: flattener.leaves, treedef: Treedef { nodes: Rc::new(flattener.nodes), lenient: false } })
 }
 
 struct Flattener<'e> {
@@ -170,7 +190,13 @@ type Children = Vec<(Path, Obj)>;
 impl Flattener<'_> {
     fn visit(&mut self, path: Path, obj: &Obj) -> Result<(), Raised> {
         let Some((kind, children, data)) = self.open(&path, obj)? else {
-            self.nodes.push(TreeNode { kind: NodeKind::Leaf, arity: 0, data: Vec::new(), path: path.clone() });
+            self.nodes.push(TreeNode {
+                kind: NodeKind::Leaf,
+                arity: 0,
+                data: Vec::new(),
+                in_tuple: false,
+                path: path.clone(),
+            });
             self.leaves.push((path, obj.clone()));
             return Ok(());
         };
@@ -178,7 +204,19 @@ impl Flattener<'_> {
         for (path, child) in children {
             self.visit(path, &child)?;
         }
-        self.nodes.push(TreeNode { kind, arity, data, path });
+        let in_tuple = match &**obj {
+            Kind::OrderedDict(_) | Kind::DefaultDict(..) => {
+                if let Some(class) = self.errors.none_key
+                    && data.iter().any(|(path, key)| path.is_key() && matches!(**key, Kind::None))
+                {
+                    return Err(Raised::new(class));
+                }
+                true
+            }
+            Kind::Record { .. } => true,
+            _ => false,
+        };
+        self.nodes.push(TreeNode { kind, arity, data, in_tuple, path });
         Ok(())
     }
 
@@ -234,6 +272,12 @@ impl Flattener<'_> {
                 let (children, keys) = keyed(&sorted);
                 let factory = (path.then(Segment::Data("default_factory")), factory.clone());
                 (NodeKind::DefaultDict, children, std::iter::once(factory).chain(keys).collect())
+            }
+            // Registering a class doesn't register its subclasses; Modules register themselves.
+            Kind::Node { class, .. } | Kind::Record { class, .. }
+                if class.base.is_some() && !matches!(class.root(), Class::Module { .. }) =>
+            {
+                return Ok(None);
             }
             Kind::Node { class, children, aux } => {
                 let aux = (path.then(Segment::Data("aux")), aux.clone());

@@ -11,11 +11,11 @@ use rustc_hash::FxHasher;
 
 use super::arguments::{Arguments, Aval, Item};
 use super::flatten::Treedef;
-use super::object::{Obj, Raised};
+use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::{Path, table::Program};
 use crate::case::{Dtype, JitOptions, Prng};
-use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
+use crate::spec::{CallComponent, ComparisonErrors, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call.
 #[derive(Debug)]
@@ -82,7 +82,9 @@ impl fmt::Display for Difference {
 }
 
 /// What a key is made of, besides the table's own words.
+#[derive(Clone, Copy)]
 pub struct Ingredients<'c> {
+    pub function: &'c Obj,
     pub arguments: &'c Arguments,
     pub options: &'c JitOptions,
     pub x64: bool,
@@ -92,6 +94,15 @@ pub struct Ingredients<'c> {
 impl Key {
     /// The key of a call in `table`; `above` is the program that the layer above found.
     pub fn of(table: &Table, call: &Ingredients<'_>, above: Option<Program>) -> Self {
+        Self::without(0, table, call, above)
+    }
+
+    /// The same for the function inside a `jax.jit(f)`: what belongs to the wrapper is no part of it.
+    pub fn of_inner(table: &Table, call: &Ingredients<'_>) -> Self {
+        Self::without(call.arguments.function_items, table, call, None)
+    }
+
+    fn without(skipped: usize, table: &Table, call: &Ingredients<'_>, above: Option<Program>) -> Self {
         let mut parts = Vec::new();
         if let Some(program) = above {
             parts.push(Part::Plain("program", Plain::Number(program.0)));
@@ -122,7 +133,7 @@ impl Key {
             call.arguments.mask.hash(&mut hasher);
             parts.push(Part::Plain("which leaves are arrays", Plain::Mask(call.arguments.mask.clone())));
         }
-        for item in &call.arguments.items {
+        for item in &call.arguments.items[skipped..] {
             match item {
                 Item::Static { path, value, keyword, hash } => {
                     let Some(by) = table.statics.as_ref().map(|by| if *keyword { by.keyword } else { by.positional }) else {
@@ -144,8 +155,12 @@ impl Key {
         Self { hash: hasher.finish(), parts, components: table.leaf.clone(), missed }
     }
 
-    /// Whether the keys are the same; an error where a comparison that is reached raises.
-    pub fn same(&self, other: &Self) -> Result<bool, Raised> {
+    /// Whether the keys are the same; an error where a comparison that is reached raises, as the table shows it.
+    pub fn same(&self, other: &Self, errors: &ComparisonErrors) -> Result<bool, Raised> {
+        let shown = |class: &Option<String>| {
+            let class = class.clone();
+            move |raised| class.map_or(raised, Raised)
+        };
         if self.hash != other.hash || self.parts.len() != other.parts.len() {
             return Ok(false);
         }
@@ -156,8 +171,12 @@ impl Key {
                     .components
                     .iter()
                     .all(|component| Facet::of(*component, a, self.missed) == Facet::of(*component, b, other.missed)),
-                (Part::Static(_, a, by), Part::Static(_, b, _)) => statics_same(a, b, *by)?,
-                (Part::Tree(a, by), Part::Tree(b, _)) => a.difference(b, *by)?.is_none(),
+                (Part::Static(_, a, by), Part::Static(_, b, _)) => {
+                    statics_same(a, b, *by).map_err(shown(&errors.statics))?
+                }
+                (Part::Tree(a, by), Part::Tree(b, _)) => {
+                    a.difference(b, *by).map_err(shown(&errors.tree))?.is_none()
+                }
                 _ => false,
             };
             if !same {
@@ -294,6 +313,13 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             "static positions",
             Plain::Numbers(arguments.static_positions.iter().map(|i| *i as u64).collect()),
         ),
+        CallComponent::Definition => Part::Plain(
+            "definition",
+            texts(&mut std::iter::once(match &**call.function {
+                Kind::Function(function) => function.definition.clone(),
+                _ => String::new(),
+            })),
+        ),
         CallComponent::ArgumentNames => {
             Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path.to_string())))
         }
@@ -302,6 +328,9 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             let numbers = donate_argnums.iter().map(i32::to_string);
             let names = donate_argnames.iter().map(ToString::to_string);
             Part::Plain("donation", texts(&mut numbers.chain(names).chain(donate.map(|donate| format!("{donate:?}")))))
+        }
+        CallComponent::Options => {
+            Part::Plain("options", texts(&mut std::iter::once(crate::case::text::to_json(call.options))))
         }
         CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
         CallComponent::CompilerOptions => Part::Plain(

@@ -72,6 +72,8 @@ pub enum Kind {
     NumpyScalar(Dtype, f64),
     Dtype(Dtype),
     ScalarType(Dtype),
+    /// `jnp.float32` and its like: objects of jax that compare and hash as the scalar type.
+    JaxScalarType(Dtype),
     ShapeDtypeStruct(Array),
     PartitionSpec(Vec<Option<Name>>),
     Treedef(Treedef),
@@ -102,6 +104,10 @@ pub enum Kind {
     ModuleMethod(Obj),
     /// A wrapper of equinox (`filter_jit(f)`): a Module whose only leaf is the function.
     ModuleWrapper(&'static str, Obj),
+    /// A `jax.jit(f)`: its body is the look-up of `f`.
+    Jitted(Obj),
+    /// A `jax.checkpoint(f)`: it has a table of its own for the jaxpr of `f`.
+    Checkpointed(Obj),
     /// An `object()`, or a wrapper with default equality (`jax.jit(f)`), which keeps alive what it wraps.
     Opaque(Option<Obj>),
 }
@@ -109,6 +115,8 @@ pub enum Kind {
 /// A function, as far as calling it matters.
 #[derive(Debug, Default)]
 pub struct Function {
+    /// Where it is defined: functions of the same definition share it.
+    pub definition: String,
     /// Its parameters; `*args, **kwargs` if not given.
     pub params: Option<Vec<Param>>,
     /// The defaults, by parameter.

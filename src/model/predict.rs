@@ -10,7 +10,7 @@ use super::table::{Entries, Program};
 use crate::case::{
     Array, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict, Via,
 };
-use crate::spec::{Profile, Table, TableName};
+use crate::spec::{FunctionBy, FunctionKey, Held, Profile, Table, TableName};
 
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,9 +66,11 @@ pub struct Simulation<'c> {
 impl<'c> Simulation<'c> {
     /// An empty cache, and the objects of `case`.
     pub fn new(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
-        let names = Namespace::of(case)?;
+        let lenient_treedefs = profile.tables.iter().filter_map(|table| table.tree).any(|by| by.treedef_equals_others);
+        let names = Namespace::of(case, lenient_treedefs)?;
         let function = names.build(&case.function)?;
-        let tables = profile.tables.iter().map(|_| Entries::default()).collect();
+        // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
+        let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
         Ok(Self { case, profile, names, function, tables, programs: 0, explains: false })
     }
 
@@ -137,13 +139,20 @@ impl<'c> Simulation<'c> {
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64 };
         let sorted = sort(self.profile, &invocation);
+        let fast = self.fast_arguments(&invocation);
         let mut differences = Vec::new();
         let outcome = match &sorted {
             Err(raised) => Err(raised.clone()),
             Ok(arguments) => {
                 let raises = call.raises.as_deref().map(Raised::new);
                 let default_device = call.context.default_device.or(self.case.context.default_device);
-                self.walk(&function, &Ingredients { arguments, options, x64, default_device }, raises, &mut differences)
+                let whole = Ingredients { function: &function, arguments, options, x64, default_device };
+                let fast = match &fast {
+                    None => Some(whole),
+                    Some(Ok(arguments)) => Some(Ingredients { arguments, ..whole }),
+                    Some(Err(_)) => None,
+                };
+                self.walk(&whole, fast.as_ref(), raises, &mut differences)
             }
         };
         let returned = match (&call.returns, &outcome, &sorted) {
@@ -156,6 +165,17 @@ impl<'c> Simulation<'c> {
         Ok(Prediction { verdict, differences })
     }
 
+    /// The arguments as the fast path sorts them, where it sorts them otherwise; an error where it can't describe them.
+    fn fast_arguments(&self, call: &Invocation<'_>) -> Option<Result<Arguments, Raised>> {
+        let negative = call.options.static_argnums.iter().any(|number| *number < 0);
+        if !negative || !self.profile.fast_path_overlooks_negative_argnums {
+            return None;
+        }
+        let mut options = call.options.clone();
+        options.static_argnums.retain(|number| *number >= 0);
+        Some(sort(self.profile, &Invocation { options: &options, ..*call }))
+    }
+
     /// What the model doesn't know it doesn't guess.
     fn refuse(&self, call: &Call) -> Result<(), ModelError> {
         let unsupported = |what: &str| Err(ModelError::Unsupported(what.to_owned()));
@@ -166,6 +186,10 @@ impl<'c> Simulation<'c> {
             if context.mesh.is_some() {
                 return unsupported("meshes around a call");
             }
+        }
+        let options = call.options.as_ref().unwrap_or(&self.case.options);
+        if options.donate.is_some() {
+            return unsupported("donation by filter_jit, and what becomes of donated buffers");
         }
         if call.via != Via::Call {
             return unsupported("any use of the function but a plain call");
@@ -194,9 +218,7 @@ impl<'c> Simulation<'c> {
     ) -> Result<(Option<Program>, Option<Key>), Raised> {
         let Some((i, table)) = self.table(name) else { return Ok((None, None)) };
         let key = Key::of(table, call, above);
-        let found = self.tables[i].find(function, table.function, &key).map_err(|raised| {
-            table.comparison_raises.as_ref().map_or(raised, |class| Raised::new(class))
-        })?;
+        let found = self.tables[i].find(table, function, &key)?;
         Ok((found, Some(key)))
     }
 
@@ -207,17 +229,24 @@ impl<'c> Simulation<'c> {
         }
     }
 
+    /// Consults the tables from the top. `fast` is the call as the fast path sees it, if it can.
     fn walk(
         &mut self,
-        function: &Obj,
         call: &Ingredients<'_>,
+        fast: Option<&Ingredients<'_>>,
         body_raises: Option<Raised>,
         differences: &mut Vec<Difference>,
     ) -> Result<LayerSet, Raised> {
-        let (hit, dispatch_key) = self.consult(TableName::Dispatch, function, call, None)?;
-        if hit.is_some() {
-            let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
-            return raised.map_or(Ok(LayerSet::NONE), Err);
+        let function = call.function;
+        let fast = fast.filter(|fast| !fast.arguments.leaves.iter().any(|leaf| leaf.never_fast));
+        let mut dispatch_key = None;
+        if let Some(fast) = fast {
+            let (hit, key) = self.consult(TableName::Dispatch, function, fast, None)?;
+            if hit.is_some() {
+                let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
+                return raised.map_or(Ok(LayerSet::NONE), Err);
+            }
+            dispatch_key = key;
         }
         let mut missed = LayerSet::NONE.with(Layer::Dispatch);
         if self.explains
@@ -233,26 +262,17 @@ impl<'c> Simulation<'c> {
         let traced = match inferred {
             Some(program) => program,
             None => {
-                let (traced, trace_key) = self.consult(TableName::Trace, function, call, None)?;
-                let program = match traced {
-                    Some(program) => program,
-                    None => {
-                        if !call.arguments.bindable {
-                            return Err(Raised::new("TypeError"));
-                        }
-                        if let Some(raised) = body_raises {
-                            return Err(raised);
-                        }
-                        missed = missed.with(Layer::Trace);
-                        let program = self.new_program();
-                        self.file(TableName::Trace, function, trace_key, program)?;
-                        program
-                    }
-                };
+                let (program, body_ran) = self.trace(call, body_raises)?;
+                if body_ran {
+                    missed = missed.with(Layer::Trace);
+                }
                 self.file(TableName::Infer, function, infer_key, program)?;
                 program
             }
         };
+        if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()) {
+            return Err(raised);
+        }
         devices_agree(call.arguments)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
@@ -269,6 +289,47 @@ impl<'c> Simulation<'c> {
         }
         self.file(TableName::Dispatch, function, dispatch_key, program)?;
         Ok(missed)
+    }
+
+    /// The jaxpr, and whether the body ran for it.
+    fn trace(&mut self, call: &Ingredients<'_>, body_raises: Option<Raised>) -> Result<(Program, bool), Raised> {
+        let function = call.function;
+        let (resources, resources_key) = self.consult(TableName::Resources, function, call, None)?;
+        let (traced, trace_key) = self.consult(TableName::Trace, function, call, None)?;
+        if let Some(program) = traced {
+            return Ok((program, false));
+        }
+        if !call.arguments.bindable {
+            return Err(Raised::new("TypeError"));
+        }
+        if let Some(raised) = body_raises {
+            return Err(raised);
+        }
+        let body_ran = self.body_runs(function, call)?;
+        let program = self.new_program();
+        self.file(TableName::Trace, function, trace_key, program)?;
+        if resources.is_none() {
+            self.file(TableName::Resources, function, resources_key, program)?;
+        }
+        Ok((program, body_ran))
+    }
+
+    /// Whether the user's body runs when `function` is traced: a wrapper's body is the look-up of what it wraps.
+    fn body_runs(&mut self, function: &Obj, call: &Ingredients<'_>) -> Result<bool, Raised> {
+        let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
+        let (inner, i) = match &**function {
+            Kind::Jitted(inner) => (inner, trace),
+            Kind::Checkpointed(inner) => (inner, self.tables.len() - 1),
+            _ => return Ok(true),
+        };
+        let by = Some(FunctionKey { by: FunctionBy::Equal, held: Held::Weakly });
+        let key = Key::of_inner(table, call);
+        if self.tables[i].find(&Table { function: by, ..table.clone() }, inner, &key)?.is_some() {
+            return Ok(false);
+        }
+        let program = self.new_program();
+        self.tables[i].file(inner, by, key, program)?;
+        self.body_runs(inner, call)
     }
 
     fn new_program(&mut self) -> Program {

@@ -24,7 +24,9 @@ pub fn is(a: &Obj, b: &Obj) -> bool {
         (Kind::Bool(a), Kind::Bool(b)) => a == b,
         (Kind::Class(a), Kind::Class(b)) => Rc::ptr_eq(a, b),
         (Kind::Global(a), Kind::Global(b)) => a == b,
-        (Kind::ScalarType(a), Kind::ScalarType(b)) | (Kind::Dtype(a), Kind::Dtype(b)) => a == b,
+        (Kind::ScalarType(a), Kind::ScalarType(b))
+        | (Kind::JaxScalarType(a), Kind::JaxScalarType(b))
+        | (Kind::Dtype(a), Kind::Dtype(b)) => a == b,
         (Kind::Member { class: a, number: i }, Kind::Member { class: b, number: j }) => Rc::ptr_eq(a, b) && i == j,
         _ => false,
     }
@@ -152,10 +154,16 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             Kind::Dict(b) | Kind::OrderedDict(b) | Kind::DefaultDict(_, b) | Kind::MappingProxy(b),
         ) => dicts_equal(a, b),
         // `numpy.dtype(numpy.float32) == numpy.float32`: a dtype compares with whatever can become one.
-        (Kind::Dtype(a) | Kind::ScalarType(a), Kind::Dtype(b) | Kind::ScalarType(b)) => Ok(a == b),
+        (
+            Kind::Dtype(a) | Kind::ScalarType(a) | Kind::JaxScalarType(a),
+            Kind::Dtype(b) | Kind::ScalarType(b) | Kind::JaxScalarType(b),
+        ) => Ok(a == b),
         (Kind::ShapeDtypeStruct(a), Kind::ShapeDtypeStruct(b)) => Ok(a == b),
         (Kind::PartitionSpec(a), Kind::PartitionSpec(b)) => Ok(a == b),
         (Kind::Treedef(a), Kind::Treedef(b)) => a.equal(b),
+        (Kind::Treedef(treedef), _) | (_, Kind::Treedef(treedef)) if !treedef.lenient => Err(Raised::new("TypeError")),
+        // Even then its `__eq__` takes no None.
+        (Kind::Treedef(_), Kind::None) | (Kind::None, Kind::Treedef(_)) => Err(Raised::new("TypeError")),
         (Kind::Method(a), Kind::Method(b)) => Ok(is(a, b)),
         (Kind::ModuleMethod(a), Kind::ModuleMethod(b)) => equal(a, b),
         (Kind::ModuleWrapper(a, f), Kind::ModuleWrapper(b, g)) => Ok(a == b && same_or_equal(f, g)?),
@@ -309,7 +317,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::Range(..) => ("range", range(obj)).hash(&mut hasher),
         // The hash of a dtype is not that of the scalar type, although they are equal.
         Kind::Dtype(dtype) => ("dtype", dtype).hash(&mut hasher),
-        Kind::ScalarType(dtype) => ("type", dtype).hash(&mut hasher),
+        Kind::ScalarType(dtype) | Kind::JaxScalarType(dtype) => ("type", dtype).hash(&mut hasher),
         Kind::ShapeDtypeStruct(array) => ("struct", array).hash(&mut hasher),
         Kind::PartitionSpec(axes) => ("spec", axes).hash(&mut hasher),
         Kind::Treedef(treedef) => treedef.structure_hash().hash(&mut hasher),
@@ -358,6 +366,8 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::Function(_)
         | Kind::Partial { .. }
         | Kind::TreePartial { .. }
+        | Kind::Jitted(_)
+        | Kind::Checkpointed(_)
         | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
         Kind::NumpyScalar(dtype, value) => (dtype, value.to_bits()).hash(&mut hasher),
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => unreachable!("numbers were hashed above"),
@@ -462,6 +472,7 @@ pub fn repr(obj: &Obj) -> String {
         Kind::NumpyScalar(dtype, value) => format!("np.{dtype}({value})"),
         Kind::Dtype(dtype) => format!("dtype({dtype})"),
         Kind::ScalarType(dtype) => format!("np.{dtype}"),
+        Kind::JaxScalarType(dtype) => format!("jnp.{dtype}"),
         Kind::Global(name) => name.clone(),
         Kind::Member { class, number } => match &class.class {
             Class::Enum(members) | Class::IntEnum(members) => {
@@ -477,7 +488,7 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Function(_) => "<function>".to_owned(),
         Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
         Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
-        Kind::Opaque(Some(func)) => format!("<wrapper of {}>", repr(func)),
+        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(Some(func)) => format!("<wrapper of {}>", repr(func)),
         Kind::Method(of) | Kind::ModuleMethod(of) => format!("<bound method of {}>", repr(of)),
         Kind::Class(class) => format!("<class {}>", class.name),
         Kind::Record { class, .. } | Kind::Node { class, .. } => format!("{}(…)", class.name),

@@ -5,7 +5,7 @@ use std::rc::{Rc, Weak};
 use super::key::Key;
 use super::object::{Kind, Obj, Raised};
 use super::python;
-use crate::spec::{FunctionBy, FunctionKey, Held};
+use crate::spec::{FunctionBy, FunctionKey, Held, Table};
 
 /// A program that some call made, numbered in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,10 @@ impl Entries {
     /// The shelf of `function`, made if there is none. What belongs to functions that are gone is thrown away.
     fn shelf(&mut self, function: &Obj, by: Option<FunctionKey>) -> Result<&mut Shelf, Raised> {
         self.shelves.retain(|shelf| matches!(shelf.owner, Owner::Nobody) || shelf.owner.function().is_some());
+        if by.is_some_and(|key| key.by == FunctionBy::Equal) {
+            // A function that can't be hashed is no key, whatever is in the table.
+            python::hash(function)?;
+        }
         let mut found = None;
         for (i, shelf) in self.shelves.iter().enumerate() {
             let mine = match (shelf.owner.function(), by.map(|key| key.by)) {
@@ -74,10 +78,10 @@ impl Entries {
         Ok(&mut self.shelves[i])
     }
 
-    /// The program of `key`, if there is one. Comparing may raise.
-    pub fn find(&mut self, function: &Obj, by: Option<FunctionKey>, key: &Key) -> Result<Option<Program>, Raised> {
-        for (known, program) in &self.shelf(function, by)?.entries {
-            if known.same(key)? {
+    /// The program of `key` in `table`, if there is one. Comparing may raise.
+    pub fn find(&mut self, table: &Table, function: &Obj, key: &Key) -> Result<Option<Program>, Raised> {
+        for (known, program) in &self.shelf(function, table.function)?.entries {
+            if known.same(key, &table.comparison_raises)? {
                 return Ok(Some(*program));
             }
         }

@@ -20,6 +20,10 @@ pub fn family(spec: &Spec, name: &str) -> Option<String> {
 #[must_use]
 pub fn rule(spec: &Spec, rule: &Rule) -> String {
     let mut page = format!("{}\n{}\n", rule.id, wrapped(&rule.says, "  "));
+    for (name, variable) in &rule.forall {
+        page.push_str(&wrapped(&format!("for all {name}: {variable}"), "    "));
+        page.push('\n');
+    }
     for (name, class) in &rule.classes {
         let _ = writeln!(page, "    class {name}: {}", crate::case::text::to_json(class));
     }
@@ -32,8 +36,12 @@ pub fn rule(spec: &Spec, rule: &Rule) -> String {
     if let Some(case) = &rule.case {
         let _ = writeln!(page, "    {case}");
     }
-    let mut places: Vec<&String> = rule.places.names().collect();
-    places.dedup();
+    let mut places: Vec<&String> = Vec::new();
+    for place in rule.places.names() {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
     if !places.is_empty() {
         let places: Vec<_> = places.iter().map(|place| place.as_str()).collect();
         let whole = if rule.planting == Planting::WholeArgument { ", the whole argument" } else { "" };

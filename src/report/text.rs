@@ -185,7 +185,16 @@ pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: St
         1 => "with one level around it".to_owned(),
         n => format!("with {n} levels around it; no shallower one that was tried shows it"),
     };
-    let _ = writeln!(text, "  Smallest pair found, {levels}. Seen in {} pairs, first in pair {}.", finding.count, finding.pair);
+    let seen = match finding.count {
+        1 => format!("Seen once, in pair {}.", finding.pair),
+        count => format!("Seen in {count} pairs, first in pair {}.", finding.pair),
+    };
+    let size = if finding.reproduced {
+        format!("Smallest pair found, {levels}.")
+    } else {
+        "The target did otherwise when it was asked again: what it does depends on what it ran before.".to_owned()
+    };
+    let _ = writeln!(text, "  {size} {seen}");
     if let Some(replay) = replay {
         let _ = writeln!(text, "  replay: {replay}");
     }

@@ -13,7 +13,7 @@ use crate::case::{Verdict, text};
 pub struct Outcome {
     /// The verdicts. A planted pair's single verdict is that of the second call; its first is then `trace`.
     pub calls: Vec<Verdict>,
-    /// Whether the program that serves the last call was traced from something visibly different.
+    /// Whether the program that serves a call (the last one of a pair) was traced from something visibly different.
     pub stale: bool,
     /// What shows instead as soon as anything beside the pair misses the fast path: the pair is equal for dispatch and
     /// yet different, or invalid, for the layers below.
@@ -81,7 +81,15 @@ fn outcome(tree: &serde_yaml::Value) -> Result<Outcome, String> {
     match tree {
         serde_yaml::Value::String(_) => Ok(plain(vec![verdict(tree)?])),
         serde_yaml::Value::Sequence(items) if !items.is_empty() => {
-            Ok(plain(items.iter().map(verdict).collect::<Result<_, _>>()?))
+            let each: Vec<Outcome> = items.iter().map(outcome).collect::<Result<_, _>>()?;
+            if each.iter().any(|one| one.calls.len() != 1) {
+                return Err("a list of verdicts has one for each call, and no lists in it".to_owned());
+            }
+            Ok(Outcome {
+                calls: each.iter().map(|one| one.last().clone()).collect(),
+                stale: each.iter().any(|one| one.stale),
+                when_missed: None,
+            })
         }
         serde_yaml::Value::Mapping(map) if map.contains_key("verdict") => {
             let form: OutcomeForm = text::from_tree(tree).map_err(|error| error.to_string())?;
@@ -154,7 +162,7 @@ impl schemars::JsonSchema for Expectation {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let verdict = generator.subschema_for::<Verdict>();
         let full = generator.subschema_for::<OutcomeForm>();
-        let one = serde_json::json!({ "anyOf": [verdict, { "type": "array", "items": verdict, "minItems": 1 }, full] });
+        let one = serde_json::json!({ "anyOf": [verdict, { "type": "array", "items": { "anyOf": [verdict, full] }, "minItems": 1 }, full] });
         schemars::json_schema!({
             "description": format!("What happens: {EXPECTING}."),
             "anyOf": [

@@ -19,7 +19,7 @@ pub use expect::{Expectation, Outcome};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use pattern::{Bindings, FillError, Pattern};
 pub use profile::{
-    ArgumentStyle, CallComponent, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey, Held, LeafComponent,
+    ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey, Held, LeafComponent,
     LeafKind, LeafRule, Profile, Role, StaticEquality, Table, TableName,
 };
 pub use rule::{

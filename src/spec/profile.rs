@@ -28,6 +28,9 @@ pub struct Profile {
     pub unsortable_dict: String,
     /// The same for a `collections.defaultdict`.
     pub unsortable_default_dict: String,
+    /// The exception for None as a key of an OrderedDict or defaultdict, where there is one.
+    #[serde(default)]
+    pub none_key: Option<String>,
     /// The exception that an unhashable static argument (`TypeError` from `hash`) becomes.
     pub unhashable: String,
     /// The exception that any other error in `__hash__` of a static becomes; as it is if not given.
@@ -35,6 +38,9 @@ pub struct Profile {
     pub hash_raises: Option<String>,
     /// Which of two errors comes first.
     pub errors: Vec<ErrorStage>,
+    /// Whether the fast path overlooks negative `static_argnums`, so that it takes those arguments for dynamic.
+    #[serde(default)]
+    pub fast_path_overlooks_negative_argnums: bool,
     /// The tables, in the order in which a call consults them.
     pub tables: Vec<Table>,
     /// Where this was read or measured.
@@ -62,12 +68,18 @@ pub struct LeafRule {
     pub kind: Vec<LeafKind>,
     /// What they are.
     pub role: Role,
-    /// The exception of an invalid leaf; of a dynamic one it comes only if the body uses it or the fast path is missed.
+    /// The exception of an invalid leaf.
     #[serde(default)]
     pub error: Option<String>,
+    /// The exception that comes when the value becomes an argument of the program, so only if the body uses it.
+    #[serde(default)]
+    pub error_when_used: Option<String>,
     /// The exception that comes only if the fast path is missed, which does not look closely.
     #[serde(default)]
     pub error_when_missed: Option<String>,
+    /// Whether a call with such a leaf never takes the fast path, which can't describe it.
+    #[serde(default)]
+    pub never_fast: bool,
     /// Whether the layers below the fast path take it for strongly typed, although the fast path takes it for weak.
     #[serde(default)]
     pub strong_when_missed: bool,
@@ -101,18 +113,24 @@ pub enum LeafKind {
     SwappedArray,
     /// A `numpy.ma.MaskedArray`.
     MaskedArray,
+    /// A `numpy.ndarray` of `float0`, the dtype of tangents of integers.
+    Float0Array,
     /// A `numpy.ndarray` of a dtype that jax doesn't have.
     ForeignArray,
     /// A NumPy scalar.
     NumpyScalar,
     /// A NumPy scalar of a dtype that jax doesn't have.
     ForeignScalar,
-    /// `bool`, `int`, `float`, `complex`
+    /// `bool`
+    PythonBool,
+    /// `int`, `float`, `complex`
     PythonNumber,
     /// An int that the default integer dtype can't hold.
     BigInt,
     /// An instance of a subclass of `int` or `float`, an `IntEnum` among them.
     NumberSubclass,
+    /// A `jax.ShapeDtypeStruct`.
+    ShapeDtypeStruct,
     /// Anything else.
     Other,
 }
@@ -155,9 +173,22 @@ pub struct Table {
     /// The parts of the context that are in the key.
     #[serde(default)]
     pub context: Vec<ContextComponent>,
-    /// The exception that an error in a comparison becomes; as it is if not given.
+    /// The exception that an error in a comparison becomes.
     #[serde(default)]
-    pub comparison_raises: Option<String>,
+    pub comparison_raises: ComparisonErrors,
+}
+
+/// The exceptions that errors in `__eq__` become; as they are if not given.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ComparisonErrors {
+    /// In the comparison of statics.
+    #[serde(default)]
+    pub statics: Option<String>,
+    /// In the comparison of aux data and dict keys.
+    #[serde(default)]
+    pub tree: Option<String>,
 }
 
 /// The name of a table.
@@ -169,6 +200,8 @@ pub enum TableName {
     Dispatch,
     /// `_infer_params_cached`: answers for `trace` where it hits; no verdict names it.
     Infer,
+    /// `_process_in_axis_resources`: looked at before a trace; that it hits changes nothing, but its comparisons can raise.
+    Resources,
     /// The jaxpr.
     Trace,
     /// The lowered module, by the jaxpr and what else its key has.
@@ -257,6 +290,9 @@ pub struct Equality {
     pub identity: bool,
     /// `a == b`
     pub equal: bool,
+    /// A PyTreeDef that is itself aux data or a dict key counts as equal to whatever is no PyTreeDef and not None; otherwise
+    /// that comparison raises `TypeError`. (Treedefs compare with `!=`, which PyTreeDef answers with False.)
+    pub treedef_equals_others: bool,
 }
 
 impl<'de> Deserialize<'de> for Equality {
@@ -268,6 +304,7 @@ impl<'de> Deserialize<'de> for Equality {
                 EqualityWord::Hash => equality.hash = true,
                 EqualityWord::Identity => equality.identity = true,
                 EqualityWord::Equal => equality.equal = true,
+                EqualityWord::TreedefEqualsOthers => equality.treedef_equals_others = true,
             }
         }
         Ok(equality)
@@ -286,6 +323,8 @@ enum EqualityWord {
     Identity,
     /// `a == b` is needed.
     Equal,
+    /// A PyTreeDef among aux data counts as equal to what is no PyTreeDef.
+    TreedefEqualsOthers,
 }
 
 #[cfg(feature = "schema")]
@@ -310,6 +349,8 @@ pub enum CallComponent {
     KeywordNames,
     /// Which positions are static.
     StaticPositions,
+    /// Where the function is defined: its name, its lines and its parameters (`DebugInfo`).
+    Definition,
     /// The names of all argument leaves, in which dict keys are printed (`repr`).
     ArgumentNames,
     /// What is donated.
@@ -318,6 +359,8 @@ pub enum CallComponent {
     KeepUnused,
     /// `compiler_options`
     CompilerOptions,
+    /// All options of the wrapper.
+    Options,
 }
 
 /// A part of the context.

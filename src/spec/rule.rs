@@ -314,6 +314,42 @@ pub struct Metavariable {
     pub not: OneOrManyNames,
 }
 
+impl fmt::Display for Metavariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { dtype, shape, int, float, name, one_of, tree, siblings, items, not } = self;
+        if let Some(class) = dtype {
+            write!(f, "{} dtype", class.words())?;
+        }
+        if let Some(ShapeDomain { rank, size }) = shape {
+            write!(f, "shape of rank {rank} and sizes {size}")?;
+        }
+        if let Some(range) = int {
+            write!(f, "int of {range}")?;
+        }
+        if let Some(range) = float {
+            write!(f, "float of {range}")?;
+        }
+        if name.is_some() {
+            f.write_str("name")?;
+        }
+        if let Some(values) = one_of {
+            let values: Vec<_> = values.iter().filter_map(|value| Pattern::parse(value).ok()).map(|value| value.to_string()).collect();
+            write!(f, "one of {}", values.join(" | "))?;
+        }
+        if let Some(TreeDomain { depth }) = tree {
+            write!(f, "pytree of arrays, {depth} deep")?;
+        }
+        if let Some(range) = siblings.or(*items) {
+            write!(f, "{range} siblings")?;
+        }
+        if !not.0.is_empty() {
+            let others: Vec<_> = not.0.iter().map(Name::as_str).collect();
+            write!(f, ", other than {}", others.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
 /// A map without entries, `{}`.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -364,6 +400,21 @@ pub enum DtypeClass {
     ByteOrdered,
 }
 
+impl DtypeClass {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Inexact => "inexact",
+            Self::Float => "float",
+            Self::Integer => "integer",
+            Self::Complex => "complex",
+            Self::Weakable => "a Python number's",
+            Self::Wide => "64-bit",
+            Self::ByteOrdered => "byte-ordered",
+        }
+    }
+}
+
 /// Shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -401,6 +452,12 @@ pub struct Numbers {
     pub min: i64,
     /// The largest.
     pub max: i64,
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.min == self.max { write!(f, "{}", self.min) } else { write!(f, "{}..{}", self.min, self.max) }
+    }
 }
 
 impl<'de> Deserialize<'de> for Numbers {

@@ -43,8 +43,11 @@ struct Pin {
 
 /// Where the set-up tells what it does.
 pub trait Progress {
-    /// A line about what is going on.
+    /// A line that everybody wants to see.
     fn say(&mut self, line: &str);
+
+    /// A line of a tool's output, for who watches.
+    fn detail(&mut self, _line: &str) {}
 }
 
 impl<F: FnMut(&str)> Progress for F {
@@ -340,7 +343,7 @@ fn run(pin: &Pin, words: Vec<String>, help: &'static str, progress: &mut dyn Pro
     let errors = std::thread::spawn(move || BufReader::new(stderr).lines().map_while(Result::ok).collect::<Vec<_>>());
     let mut output = Vec::new();
     for line in BufReader::new(child.stdout.take().expect("stdout is piped")).lines().map_while(Result::ok) {
-        progress.say(line.trim());
+        progress.detail(line.trim());
         output.push(line);
     }
     output.extend(errors.join().unwrap_or_default());

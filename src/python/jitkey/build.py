@@ -160,16 +160,11 @@ class Builder:
     def _numpy_scalar(self, form: list[Any]) -> Any:
         name, number = form
         with construction():
-            return numpy_scalar(name, float("nan") if number is None else number)
+            return numpy_scalar(name, self.value(number))
 
 
 NOTHING = object()
 """Stands for the output of a call that raised."""
-
-
-def _complex(parts: list[Any]) -> complex:
-    # JSON has no NaN, and Rust's serde writes null.
-    return complex(*(float("nan") if part is None else part for part in parts))
 
 
 _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
@@ -179,7 +174,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "str": lambda _, text: text,
     "bytes": lambda _, text: text.encode(),
     "bytearray": lambda _, text: bytearray(text.encode()),
-    "complex": lambda _, parts: _complex(parts),
+    "complex": lambda b, parts: complex(*b.all(parts)),
     "tuple": lambda b, items: tuple(b.all(items)),
     "set": lambda b, items: b._collection(set, items),
     "frozenset": lambda b, items: b._collection(frozenset, items),

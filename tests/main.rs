@@ -1,0 +1,17 @@
+//! The suite, by area. Snapshots of what people read stand in `snapshots/`; `cargo insta review` shows what changed.
+
+mod suite {
+    pub mod common;
+
+    mod case_text;
+    mod cli;
+    mod generated;
+    mod ground_truth;
+    mod liars;
+    mod model_laws;
+    mod protocol;
+    mod real_targets;
+    mod rulebook;
+    mod schemas;
+    mod spec_diagnostics;
+}

@@ -1,0 +1,153 @@
+//! The command line: what it prints and how it ends.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use rstest::{Context, rstest};
+
+fn jitkey(arguments: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    Command::new(env!("CARGO_BIN_EXE_jitkey")).args(arguments).current_dir(folder.path()).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[rstest]
+#[case::top(&["--help"])]
+#[case::check(&["check", "--help"])]
+#[case::list(&["list", "--help"])]
+#[case::show(&["show", "--help"])]
+#[case::predict(&["predict", "--help"])]
+#[case::replay(&["replay", "--help"])]
+#[case::schema(&["schema", "--help"])]
+fn help(#[context] context: Context, #[case] arguments: &[&str]) {
+    let output = jitkey(arguments);
+    assert!(output.status.success());
+    crate::snapshot!(format!("help-{}", context.description.unwrap()), stdout(&output));
+}
+
+#[test]
+fn check_reference_conforms() {
+    let output = jitkey(&["check", "reference", "--pairs", "2000", "--seed", "1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("rules hold on 2 000 pairs"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("seed 0x1"));
+}
+
+#[rstest]
+#[case::no_target(&["check"], 2, "required arguments")]
+#[case::unknown_target(&["check", "jax.git"], 2, "`jax.git` is no target")]
+#[case::unknown_version(&["check", "jax.jit@0.1.0"], 3, "is not among the versions that can be set up")]
+#[case::no_such_rule(&["check", "reference", "--rules", "nonsense"], 2, "no rule about jax.jit 0.12.0.1 matches")]
+#[case::no_such_program(&["check", "cmd:./nothing"], 3, "could not be started")]
+#[case::no_such_python(&["check", "jax.jit", "--python", "/no/python"], 3, "could not be started")]
+#[case::bad_seed(&["check", "reference", "--seed", "soon"], 2, "a seed is a number")]
+#[case::bad_shard(&["check", "reference", "--shard", "3/2"], 2, "a part is written K/N")]
+#[case::no_such_id(&["show", "weak-type/flop"], 2, "did you mean `weak-type/flip`?")]
+#[case::no_such_file(&["predict", "nowhere.yaml"], 2, "nowhere.yaml")]
+fn mistakes_end_with_their_code(#[case] arguments: &[&str], #[case] code: i32, #[case] reason: &str) {
+    let output = jitkey(arguments);
+    assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+}
+
+/// A folder with the spec and one rule that is wrong about the reference model.
+fn wrong_spec() -> tempfile::TempDir {
+    fn copy(from: &std::path::Path, to: &std::path::Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let target = to.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                copy(&entry.path(), &target);
+            } else {
+                fs::copy(entry.path(), target).unwrap();
+            }
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    copy(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/spec")), folder.path());
+    let rule = "family: mine\nabout: A test.\nrules:\n  - id: mine/wrong\n    says: weak_type is ignored.\n    \
+                pair: ['f32[]', '~f32[]']\n    in: dynamic\n    expect: {jax.jit: hit}\n    sources: [{project: jax}]\n";
+    fs::write(folder.path().join("rules/mine.yaml"), rule).unwrap();
+    folder
+}
+
+#[test]
+fn findings_are_written_and_replayed() {
+    let spec = wrong_spec();
+    let spec = spec.path().to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let findings = folder.path().join("found");
+    let report = folder.path().join("report.json");
+    let output = jitkey(&[
+        "--spec", spec, "check", "reference", "--rules", "mine", "--pairs", "300", "--seed", "7", "--findings",
+        findings.to_str().unwrap(), "--report", &format!("json={}", report.display()),
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let shown = stdout(&output).replace(&findings.display().to_string(), "findings");
+    let shown = without_time(&shown);
+    crate::snapshot!("check-with-a-finding", shown);
+    let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
+    assert_eq!(report["conforms"], false);
+    assert_eq!(report["findings"][0]["alone"], "rule");
+    let file = findings.join("mine-wrong-1.yaml");
+    let replayed = jitkey(&["replay", file.to_str().unwrap(), "--target", "reference"]);
+    assert_eq!(replayed.status.code(), Some(1), "{}", stderr(&replayed));
+    assert!(stdout(&replayed).contains("the rule stands alone"), "{}", stdout(&replayed));
+}
+
+/// The time that a campaign took is not part of a snapshot.
+fn without_time(text: &str) -> String {
+    text.lines()
+        .map(|line| match line.rsplit_once("    ") {
+            Some((before, after)) if after.ends_with(" s") => format!("{before}    … s"),
+            _ => line.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn predict_reads_bare_cases_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.yaml");
+    fs::write(&file, "steps:\n- call: {args: [{dict: {a: ['f32[]']}}]}\n- call: {args: [{dict: {a: ['~f32[]']}}]}\n").unwrap();
+    let output = jitkey(&["predict", file.to_str().unwrap(), "--api", "jax.jit"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let line: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(line["verdicts"], serde_json::json!(["trace", "trace"]));
+    assert_eq!(line["differences"][1][0]["path"], "args[0]['a'][0]");
+    assert_eq!(line["differences"][1][0]["component"], "weak_type");
+}
+
+#[test]
+fn predict_fails_where_the_expectation_is_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json");
+    fs::write(&file, r#"{"api": "jax.jit", "expect": ["trace", "trace"], "case": {"steps": [{"call": {}}, {"call": {}}]}}"#).unwrap();
+    let output = jitkey(&["predict", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains(r#""as_expected":false"#));
+}
+
+#[test]
+fn the_written_cases_are_predicted() {
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/spec/cases");
+    let output = jitkey(&["predict", cases]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+}
+
+#[test]
+fn lists_name_everything() {
+    assert!(stdout(&jitkey(&["list", "rules"])).contains("weak-type/flip"));
+    assert!(stdout(&jitkey(&["list", "profiles"])).contains("equinox.filter_jit"));
+    assert!(stdout(&jitkey(&["list", "targets"])).contains("jax.jit@0.6.2"));
+    assert!(stdout(&jitkey(&["list", "cases"])).contains("problems/none-gradients"));
+}

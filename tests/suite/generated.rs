@@ -1,0 +1,88 @@
+//! Generated pairs: rule and model agree, every rule is reached, and a seed reproduces.
+
+use std::collections::BTreeSet;
+
+use jitkey::case::text;
+use jitkey::generate::Source;
+use jitkey::target::{Reference, Target};
+use rstest::rstest;
+
+use super::common::{NEWEST, SEED, SPEC, campaign, run};
+
+/// Enough for each rule to have some dozens of pairs.
+const PAIRS: u64 = 8_000;
+
+#[rstest]
+fn rule_and_model_agree(
+    #[values("jax.jit", "equinox.filter_jit")] implementation: &str,
+    #[values("0.12.0.1", "0.6.2", "0.4.30")] version: &str,
+) {
+    let campaign = campaign(implementation, version, PAIRS, |_| true);
+    let summary = run(&campaign, Reference::new(&SPEC, implementation, version).unwrap());
+    let shown: Vec<_> =
+        summary.findings.iter().map(|finding| jitkey::report::text::finding(1, finding, None, PLAIN)).collect();
+    assert!(summary.conforms(), "{:?}\n{}", summary.failures, shown.join("\n"));
+    let silent: Vec<_> = summary.rules.iter().filter(|(_, pairs)| **pairs == 0).map(|(id, _)| id).collect();
+    assert!(silent.is_empty(), "no pair of {silent:?}");
+    assert!(summary.unsupported.is_empty(), "{:?}", summary.unsupported);
+}
+
+const PLAIN: jitkey::report::text::Style = jitkey::report::text::Style::PLAIN;
+
+#[rstest]
+fn the_spec_is_large_enough() {
+    assert!(SPEC.rules.len() >= 120, "{} rules", SPEC.rules.len());
+    let laws = SPEC.rules.values().filter(|rule| rule.pair.is_some() || !rule.forall.is_empty()).count();
+    assert!(laws * 10 >= SPEC.rules.len() * 8, "{laws} of {} rules are laws", SPEC.rules.len());
+}
+
+#[rstest]
+fn every_position_is_reached(#[values("jax.jit", "equinox.filter_jit")] implementation: &str) {
+    let campaign = campaign(implementation, NEWEST, 0, |_| true);
+    let mut reached = BTreeSet::new();
+    for index in 0..3000 {
+        let mut source = Source::random(SEED + index);
+        let plan = campaign.generator.plan(index as usize, &mut source);
+        if let Ok(pair) = campaign.generator.pair(&plan, &mut source) {
+            reached.extend(pair.positions);
+        }
+    }
+    let offered: BTreeSet<_> = campaign.profile.positions.iter().cloned().collect();
+    assert_eq!(reached, offered);
+}
+
+#[test]
+fn a_seed_reproduces() {
+    let campaign = campaign("jax.jit", NEWEST, 0, |_| true);
+    for index in 0..200 {
+        let make = |mut source: Source| {
+            let plan = campaign.generator.plan(index, &mut source);
+            let before = source.choices().len();
+            let pair = campaign.generator.pair(&plan, &mut source).map(|pair| text::to_yaml(&pair.case));
+            (plan, pair, source.into_choices().split_off(before))
+        };
+        let (plan, first, choices) = make(Source::random(index as u64));
+        assert_eq!(make(Source::random(index as u64)).1, first);
+        let replayed = campaign.generator.pair(&plan, &mut Source::playback(choices)).map(|pair| text::to_yaml(&pair.case));
+        assert_eq!(replayed, first, "the choices are the case");
+    }
+}
+
+#[test]
+fn parts_of_a_campaign_make_the_whole() {
+    let whole = run(&campaign("jax.jit", NEWEST, 640, |_| true), Reference::new(&SPEC, "jax.jit", NEWEST).unwrap());
+    let parts: u64 = (1..=3)
+        .map(|number| {
+            let mut part = campaign("jax.jit", NEWEST, 640, |_| true);
+            part.shard = jitkey::check::Shard { number, of: 3 };
+            run(&part, Reference::new(&SPEC, "jax.jit", NEWEST).unwrap()).pairs()
+        })
+        .sum();
+    assert_eq!(whole.pairs(), parts);
+}
+
+#[test]
+fn the_reference_says_what_it_is() {
+    let reference = Reference::new(&SPEC, "jax.jit", NEWEST).unwrap();
+    assert_eq!(reference.about().implementation, "jax.jit");
+}

@@ -1,0 +1,47 @@
+//! Rows measured on the real libraries (`tests/ground_truth/`): the model predicts all of them, at each version.
+
+use std::fs;
+
+use jitkey::case::{Verdict, text};
+use jitkey::model::predict;
+use jitkey::spec::CaseFile;
+use rstest::rstest;
+
+use super::common::SPEC;
+
+/// Rows that the model does not predict, each with the reason. A row that is predicted after all is an error too.
+const NOT_MODELLED: [(&str, &str); 5] = [
+    ("fun/filter_jit-donate-all-re-use-donated-arg", "buffers that were donated are not modelled"),
+    ("fun/filter_jit-donate-all-same-array-twice-in-args", "buffers that were donated are not modelled"),
+    ("fun/filter_jit-donate-all-except-first", "buffers that were donated are not modelled"),
+    ("fun/filter_jit-builtin-w-o-signature", "which builtins have a signature is a fact about each Python"),
+    ("nn/MLP-activation-jnp.tanh-to-jax.nn.tanh", "two names of one library function are two objects to the model"),
+];
+
+#[rstest]
+fn every_row_is_predicted(
+    #[values("jax_jit", "equinox_filter_jit")] file: &str,
+    #[values("0.12.0.1", "0.6.2", "0.4.30")] version: &str,
+) {
+    let path = format!("{}/tests/ground_truth/{file}.yaml", env!("CARGO_MANIFEST_DIR"));
+    let rows: Vec<CaseFile> = text::from_yaml(&fs::read_to_string(path).unwrap()).unwrap();
+    let parsed = version.parse().unwrap();
+    let mut wrong = Vec::new();
+    let mut right = 0;
+    for row in &rows {
+        row.case.validate().unwrap_or_else(|error| panic!("{}: {error}", row.id));
+        let profile = SPEC.profile(&row.api, &parsed).unwrap();
+        let Some(expected) = row.expect.as_ref().and_then(|expect| expect.at(&parsed)) else { continue };
+        let shown = |verdicts: &[Verdict]| verdicts.iter().map(Verdict::to_string).collect::<Vec<_>>().join(", ");
+        let known = NOT_MODELLED.iter().any(|(id, _)| *id == row.id);
+        match predict(&row.case, profile) {
+            Ok(verdicts) if known && verdicts == expected.calls => wrong.push(format!("{}: it is predicted now", row.id)),
+            _ if known => {}
+            Ok(verdicts) if verdicts == expected.calls => right += 1,
+            Ok(verdicts) => wrong.push(format!("{}: measured {}, predicted {}", row.id, shown(&expected.calls), shown(&verdicts))),
+            Err(error) => wrong.push(format!("{}: {error}", row.id)),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} rows are wrong:\n{}", wrong.len(), wrong.len() + right, wrong.join("\n"));
+    assert!(right > 50, "only {right} rows were looked at");
+}

@@ -1,0 +1,90 @@
+//! The subprocess target: whatever a process does, it is an observation of the case that made it do so.
+
+use std::time::Duration;
+
+use jitkey::case::{Case, text};
+use jitkey::spec::Spec;
+use jitkey::target::{CallObservation, Limits, Observation, Subprocess, Target, TargetError, TargetName, open};
+use rstest::rstest;
+
+const LIMITS: Limits = Limits { start: Duration::from_secs(20), case: Duration::from_secs(3) };
+
+fn command(fault: &str) -> Vec<String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/targets/faulty.py");
+    ["python3", script, fault].map(str::to_owned).into()
+}
+
+/// Forty cases; the eighth and the thirtieth are poison.
+fn cases() -> Vec<Case> {
+    (0..40)
+        .map(|i| {
+            let word = if i == 7 || i == 29 { "poison" } else { "food" };
+            text::from_yaml(&format!("steps: [{{call: {{args: [{{str: {word}}}]}}}}]")).unwrap()
+        })
+        .collect()
+}
+
+fn observed(fault: &str) -> Vec<Observation> {
+    let mut target = Subprocess::start(command(fault), Vec::new(), LIMITS).expect("python3 runs it");
+    target.observe(&cases()).unwrap()
+}
+
+#[rstest]
+#[case::crash("dies", |seen: &Observation| matches!(seen, Observation::Crashed(how) if how.contains("Segmentation")))]
+#[case::hang("hangs", |seen: &Observation| *seen == Observation::TimedOut)]
+#[case::garbled("babbles", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("no JSON")))]
+#[case::wrong_id("wrong-id", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("12345")))]
+#[case::unsupported("refuses", |seen: &Observation| *seen == Observation::Unsupported("poison".into()))]
+#[case::failed("fails", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("Traceback")))]
+fn a_fault_is_the_culprits(#[case] fault: &str, #[case] is_it: fn(&Observation) -> bool) {
+    for (i, seen) in observed(fault).iter().enumerate() {
+        if i == 7 || i == 29 {
+            assert!(is_it(seen), "case {i}: {seen:?}");
+        } else {
+            assert!(matches!(seen, Observation::Calls(calls) if calls.len() == 1), "case {i}: {seen:?}");
+        }
+    }
+}
+
+#[rstest]
+#[case("dies-at-start", "no accelerator found")]
+#[case("other-protocol", "it speaks protocol 99")]
+#[case("chatty", "Hello, I am a library")]
+fn a_bad_start_is_explained(#[case] fault: &str, #[case] reason: &str) {
+    let error = Subprocess::start(command(fault), Vec::new(), LIMITS).unwrap_err().to_string();
+    assert!(error.contains(reason), "{error}");
+}
+
+#[test]
+fn silence_at_the_start_has_a_limit() {
+    let limits = Limits { start: Duration::from_secs(1), ..LIMITS };
+    let error = Subprocess::start(command("mute"), Vec::new(), limits).unwrap_err().to_string();
+    assert!(error.contains("nothing came within 1 s"), "{error}");
+}
+
+#[test]
+fn a_target_that_always_dies_is_given_up() {
+    let mut target = Subprocess::start(command("always-dies"), Vec::new(), LIMITS).unwrap();
+    assert!(matches!(target.observe(&cases()), Err(TargetError::KeepsCrashing { times: 3, .. })));
+}
+
+#[test]
+fn an_unknown_version_is_refused() {
+    let spec = Spec::embedded();
+    let name = TargetName::Command(command("unknown-version"));
+    let error = open(&spec, &name, None, LIMITS, &mut |_: &str| {}).err().unwrap().to_string();
+    assert!(error.contains("no profile of jax.jit 0.0.1"), "{error}");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let error = Subprocess::start(vec!["./no-such-program".into()], Vec::new(), LIMITS).unwrap_err().to_string();
+    assert!(error.contains("`./no-such-program` could not be started"), "{error}");
+}
+
+#[test]
+fn an_error_is_the_verdict_whatever_was_missed() {
+    let call: CallObservation =
+        text::from_json(r#"{"missed": ["dispatch"], "error": {"class": "TypeError"}}"#).unwrap();
+    assert_eq!(call.verdict().to_string(), "error(TypeError)");
+}

@@ -1,0 +1,57 @@
+//! The real jax.jit and equinox.filter_jit, in private environments that are set up on first use.
+//!
+//! These tests need Python 3 and, the first time, the network; without them they fail and say what is missing.
+
+use jitkey::check::{Judgement, judge};
+use jitkey::report::text::{Style, finding};
+use jitkey::spec::Version;
+use jitkey::target::{Limits, Target, TargetName, open};
+use rstest::rstest;
+
+use super::common::{SPEC, campaign};
+
+/// As many pairs of each rule as two minutes allow.
+const PAIRS_A_RULE: u64 = 3;
+
+fn target(name: &str) -> Box<dyn Target> {
+    let name: TargetName = name.parse().unwrap();
+    let mut say = |line: &str| eprintln!("{line}");
+    open(&SPEC, &name, None, Limits::default(), &mut say).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[rstest]
+#[case("jax.jit")]
+#[case("equinox.filter_jit")]
+#[case("jax.jit@0.6.2")]
+#[case("equinox.filter_jit@0.6.2")]
+fn rule_model_and_target_agree(#[case] name: &str) {
+    let target = target(name);
+    let about = target.about().clone();
+    let rules = campaign(&about.implementation, &about.version, 0, |_| true).generator.rules().len() as u64;
+    let mut campaign = campaign(&about.implementation, &about.version, rules * PAIRS_A_RULE, |_| true);
+    campaign.visible = about.layers;
+    let summary = campaign.run(target, &|| unreachable!("there is one job"), &|_| {}).unwrap();
+    let shown: Vec<_> = summary.findings.iter().map(|one| finding(1, one, None, Style::PLAIN)).collect();
+    assert!(summary.conforms(), "{:?}\n{}", summary.failures, shown.join("\n"));
+    assert!(summary.pairs() * 100 >= rules * PAIRS_A_RULE * 98, "{} pairs, {:?}", summary.pairs(), summary.unsupported);
+}
+
+#[rstest]
+#[case("jax.jit")]
+#[case("equinox.filter_jit")]
+#[case("jax.jit@0.6.2")]
+#[case("equinox.filter_jit@0.6.2")]
+fn the_four_problems(#[case] name: &str) {
+    let mut target = target(name);
+    let about = target.about().clone();
+    let version: Version = about.version.parse().unwrap();
+    let profile = SPEC.profile(&about.implementation, &version).unwrap();
+    let files: Vec<_> = SPEC.cases.values().filter(|file| file.api == about.implementation).collect();
+    assert!(files.len() >= 3);
+    for file in files {
+        let expected = &file.expect.as_ref().unwrap().at(&version).unwrap().calls;
+        let seen = target.observe(std::slice::from_ref(&file.case)).unwrap().remove(0);
+        let judgement = judge(&file.case, expected, profile, about.layers, &seen);
+        assert_eq!(judgement, Judgement::Holds, "{}: {seen:?}", file.id);
+    }
+}

@@ -1,0 +1,69 @@
+//! What somebody reads who made a mistake in a spec file.
+
+use std::fs;
+
+use jitkey::spec::{Spec, SpecFile};
+use rstest::{Context, rstest};
+
+/// The built-in profiles and contexts, with `rules` as the only rules.
+fn spec_with(rules: &str) -> Result<Spec, String> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/spec");
+    let read = |name: &str| SpecFile { name: name.to_owned(), text: fs::read_to_string(format!("{root}/{name}")).unwrap() };
+    let mut files = vec![read("contexts.yaml")];
+    for entry in fs::read_dir(format!("{root}/profiles")).unwrap() {
+        files.push(read(&format!("profiles/{}", entry.unwrap().file_name().to_string_lossy())));
+    }
+    files.push(SpecFile { name: "rules/mine.yaml".to_owned(), text: rules.to_owned() });
+    Spec::from_files(files).map_err(|diagnostics| diagnostics.to_string())
+}
+
+const GOOD: &str = "\
+family: mine
+about: For a test.
+rules:
+  - id: mine/flip
+    says: Two arrays that differ only in weak_type are two keys.
+    forall: {d: {dtype: inexact}, s: {shape: {rank: 0..4}}}
+    pair: [\"${d}[${s}]\", \"~${d}[${s}]\"]
+    in: dynamic
+    expect: {jax.jit: trace}
+    sources: [{project: jax}]
+";
+
+#[test]
+fn a_good_file_is_read() {
+    let spec = spec_with(GOOD).unwrap();
+    assert_eq!(spec.rules.len(), 1);
+}
+
+#[rstest]
+#[case::unknown_field("says:", "sayz:")]
+#[case::unknown_verdict("jax.jit: trace", "jax.jit: trase")]
+#[case::unknown_implementation("jax.jit: trace", "jax.jitt: trace")]
+#[case::unknown_position("in: dynamic", "in: dynamik")]
+#[case::unknown_domain("{dtype: inexact}", "{dtyp: inexact}")]
+#[case::unknown_dtype_class("inexact", "inexactly")]
+#[case::unused_metavariable("[${s}]\", \"~${d}[${s}]", "[]\", \"~${d}[]")]
+#[case::undeclared_metavariable("~${d}", "~${e}")]
+#[case::pattern_is_no_value("\"~${d}[${s}]\"", "{tupel: [1]}")]
+#[case::two_domains("{dtype: inexact}", "{dtype: inexact, int: 0..3}")]
+#[case::bad_range("0..4", "4..0")]
+#[case::wrong_family("id: mine/flip", "id: yours/flip")]
+#[case::no_position("    in: dynamic\n", "")]
+#[case::position_of_another("in: dynamic", "in: leaf")]
+#[case::not_yaml("sources: [{project: jax}]", "sources: [{project: jax}")]
+#[case::bad_version("jax.jit: trace", "jax.jit: {\"<new\": trace}")]
+fn a_mistake_is_explained(#[context] context: Context, #[case] good: &str, #[case] bad: &str) {
+    let text = GOOD.replace(good, bad);
+    assert_ne!(text, GOOD);
+    let name = context.description.expect("every case has a name");
+    crate::snapshot!(format!("diagnostic-{name}"), spec_with(&text).unwrap_err());
+}
+
+#[test]
+fn every_error_is_reported_at_once() {
+    let second = GOOD.split_once("rules:\n").unwrap().1;
+    let text = format!("{}{second}", GOOD.replace("says:", "sayz:").replace("inexact", "inexactly"))
+        + "  - id: mine/flip\n    says: Again.\n    pair: [1, 2]\n    in: [static, nowhere]\n    expect: {jax.git: hit}\n    sources: []\n";
+    crate::snapshot!("diagnostic-many", spec_with(&text).unwrap_err());
+}
