@@ -3,11 +3,11 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
-pub mod spec;
-pub mod model;
-pub mod generate;
-pub mod target;
 pub mod check;
-pub mod report;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod generate;
+pub mod model;
+pub mod report;
+pub mod spec;
+pub mod target;

@@ -344,8 +344,17 @@ fn suggest(name: &str) -> String {
     let near = DTYPES
         .iter()
         .map(|(known, _)| (strsim::damerau_levenshtein(known, name), *known))
-        .chain([("float32", "f32"), ("float64", "f64"), ("int32", "i32"), ("int64", "i64"), ("float", "f32"), ("int", "i32")]
-            .map(|(long, short)| (if long == name { 0 } else { usize::MAX }, short)))
+        .chain(
+            [
+                ("float32", "f32"),
+                ("float64", "f64"),
+                ("int32", "i32"),
+                ("int64", "i64"),
+                ("float", "f32"),
+                ("int", "i32"),
+            ]
+            .map(|(long, short)| (if long == name { 0 } else { usize::MAX }, short)),
+        )
         .min();
     match near {
         Some((distance, known)) if distance <= 2 => format!("; did you mean `{known}`?"),
@@ -373,11 +382,7 @@ impl FromStr for Array {
         let (element, dims) = rest.strip_suffix(']').and_then(|rest| rest.split_once('[')).ok_or_else(form)?;
         let shape = match dims {
             "" => vec![],
-            dims => dims
-                .split(',')
-                .map(|dim| dim.trim().parse())
-                .collect::<Result<_, _>>()
-                .map_err(|_| form())?,
+            dims => dims.split(',').map(|dim| dim.trim().parse()).collect::<Result<_, _>>().map_err(|_| form())?,
         };
         if let Some(tag) = element.strip_prefix("key<").and_then(|tag| tag.strip_suffix('>')) {
             let prng = Prng::ALL.iter().find(|(_, known)| *known == tag);
@@ -561,9 +566,7 @@ impl From<&Array> for ArrayForm {
             Library::Numpy { order, subclass, .. } => {
                 (std::mem::take(order), std::mem::take(subclass), Placement::default())
             }
-            Library::Jax { placement, .. } => {
-                (MemoryOrder::C, Subclass::Ndarray, std::mem::take(placement))
-            }
+            Library::Jax { placement, .. } => (MemoryOrder::C, Subclass::Ndarray, std::mem::take(placement)),
             Library::Key { .. } => (MemoryOrder::C, Subclass::Ndarray, Placement::default()),
         };
         Self { aval: bare.text().0, order, subclass, placement }

@@ -53,8 +53,10 @@ impl Display for Form {
             Self::ScalarType(dtype) => write!(f, "np.{dtype}"),
             Self::ShapeDtypeStruct(array) => write!(f, "ShapeDtypeStruct({})", array.0),
             Self::PartitionSpec(axes) => {
-                let axes: Vec<_> =
-                    axes.iter().map(|axis| axis.as_ref().map_or("None".to_owned(), |axis| format!("'{axis}'"))).collect();
+                let axes: Vec<_> = axes
+                    .iter()
+                    .map(|axis| axis.as_ref().map_or("None".to_owned(), |axis| format!("'{axis}'")))
+                    .collect();
                 write!(f, "P({})", axes.join(", "))
             }
             Self::Treedef(value) => write!(f, "tree_structure({value})"),

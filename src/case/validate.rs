@@ -183,9 +183,7 @@ impl<'c> Checker<'c> {
             Class::Enum(_) | Class::IntEnum(_) => (&["member"], &[]),
             Class::Subclass { .. } => (&["value"], &[]),
         };
-        let error = |why: String| {
-            Err(CaseError::Parts { place: place.to_owned(), class: new.class.clone(), why })
-        };
+        let error = |why: String| Err(CaseError::Parts { place: place.to_owned(), class: new.class.clone(), why });
         for (part, is_given) in given {
             if needed.contains(&part) && !is_given {
                 return error(format!("`{part}` is missing"));

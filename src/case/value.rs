@@ -457,7 +457,9 @@ impl<'de> de::Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value: null, a bool, a number, an array such as `f32[3]`, a list, or a map such as `{tuple: […]}`")
+        f.write_str(
+            "a value: null, a bool, a number, an array such as `f32[3]`, a list, or a map such as `{tuple: […]}`",
+        )
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
@@ -511,7 +513,9 @@ impl<'de> de::Visitor<'de> for ValueVisitor {
                 "inf" => Value::Float(f64::INFINITY),
                 "-inf" => Value::Float(f64::NEG_INFINITY),
                 other => {
-                    return Err(de::Error::custom(format_args!("`{{float: {other}}}`: only nan, inf and -inf are written so")));
+                    return Err(de::Error::custom(format_args!(
+                        "`{{float: {other}}}`: only nan, inf and -inf are written so"
+                    )));
                 }
             },
             "array" => {

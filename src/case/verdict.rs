@@ -205,7 +205,9 @@ impl<'de> Deserialize<'de> for Verdict {
         impl<'de> serde::de::Visitor<'de> for Visitor {
             type Value = Verdict;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`hit`, `dispatch`, `compile`, `lower`, `trace`, `{error: Class}` or `{missed: [layer, …]}`")
+                f.write_str(
+                    "`hit`, `dispatch`, `compile`, `lower`, `trace`, `{error: Class}` or `{missed: [layer, …]}`",
+                )
             }
             fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Verdict, E> {
                 Verdict::from_word(word)

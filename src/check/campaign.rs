@@ -207,7 +207,12 @@ impl<'s> Campaign<'s> {
     }
 
     /// Runs one batch; how many pairs it had.
-    fn batch(&self, start: u64, target: &mut (dyn Target + '_), shared: &Mutex<Shared<'s>>) -> Result<u64, TargetError> {
+    fn batch(
+        &self,
+        start: u64,
+        target: &mut (dyn Target + '_),
+        shared: &Mutex<Shared<'s>>,
+    ) -> Result<u64, TargetError> {
         let mut drawn = Vec::new();
         let mut discarded = 0;
         let mut failures = Vec::new();
@@ -251,7 +256,12 @@ impl<'s> Campaign<'s> {
     }
 
     /// Makes the first disagreement of each rule and kind small.
-    fn findings(&self, mut raw: Vec<Raw<'s>>, target: &mut (dyn Target + '_), summary: &mut Summary) -> Result<(), TargetError> {
+    fn findings(
+        &self,
+        mut raw: Vec<Raw<'s>>,
+        target: &mut (dyn Target + '_),
+        summary: &mut Summary,
+    ) -> Result<(), TargetError> {
         raw.sort_by_key(|raw| (raw.plan.rules.len(), raw.index));
         let mut groups: IndexMap<(String, Alone), (Raw<'s>, usize)> = IndexMap::new();
         for one in raw {
@@ -286,7 +296,9 @@ impl<'s> Campaign<'s> {
             _ => (raw.plan.clone(), raw.case.clone(), raw.testimony.clone(), false),
         };
         let detail = match &seen {
-            Observation::Calls(calls) => calls.iter().rev().find_map(|call| call.error.as_ref()).map(|e| e.message.clone()),
+            Observation::Calls(calls) => {
+                calls.iter().rev().find_map(|call| call.error.as_ref()).map(|e| e.message.clone())
+            }
             Observation::Crashed(how) => Some(how.clone()),
             _ => None,
         };
@@ -316,7 +328,8 @@ impl<'s> Shared<'s> {
         let (rule_model, model_target) = match judgement {
             Judgement::Holds => (1, 1),
             Judgement::Differs(alone, testimony) => {
-                let agree = (u64::from(testimony.rule == testimony.model), u64::from(testimony.model == testimony.target));
+                let agree =
+                    (u64::from(testimony.rule == testimony.model), u64::from(testimony.model == testimony.target));
                 self.raw.push(Raw { index, plan: plan.clone(), case: pair.case, alone, testimony });
                 agree
             }

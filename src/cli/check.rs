@@ -115,13 +115,17 @@ impl Check {
     }
 
     fn campaign<'s>(&self, spec: &'s Spec, about: &About, seed: u64) -> Result<Campaign<'s>, CliError> {
-        let version: Version = about.version.parse().map_err(|_| CliError::Usage(format!("`{}` is no version", about.version)))?;
+        let version: Version =
+            about.version.parse().map_err(|_| CliError::Usage(format!("`{}` is no version", about.version)))?;
         let globs: Vec<_> = self
             .rules
             .iter()
-            .map(|pattern| glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of rule ids"))))
+            .map(|pattern| {
+                glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of rule ids")))
+            })
             .collect::<Result<_, _>>()?;
-        let profile = spec.profile(&about.implementation, &version).expect("opening a target checks that it has a profile");
+        let profile =
+            spec.profile(&about.implementation, &version).expect("opening a target checks that it has a profile");
         let wanted = |rule: &crate::spec::Rule| globs.is_empty() || globs.iter().any(|glob| glob.is_match(&rule.id));
         let generator = Generator::new(spec, &profile.profile, &version, wanted).expect("there is a profile");
         if generator.rules().len() == 0 {
@@ -157,7 +161,8 @@ impl Check {
         for (i, finding) in summary.findings.iter().enumerate() {
             let file = self.findings.join(finding.file_name(i + 1));
             write(&file, &text::to_yaml(&finding.case_file()))?;
-            let python = self.running.python.as_ref().map_or(String::new(), |path| format!(" --python {}", path.display()));
+            let python =
+                self.running.python.as_ref().map_or(String::new(), |path| format!(" --python {}", path.display()));
             let replay = format!("jitkey replay {} --target '{name}'{python}", file.display());
             print(&format!("\n{}", page::finding(i + 1, finding, Some(&replay), style())));
         }

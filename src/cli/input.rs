@@ -13,11 +13,15 @@ use crate::spec::CaseFile;
 pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<CaseFile>, CliError> {
     let unreadable = |error: std::io::Error| CliError::Usage(format!("{}: {error}", path.display()));
     if path.is_dir() {
-        let mut files: Vec<PathBuf> =
-            fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()).map_err(unreadable)?;
+        let mut files: Vec<PathBuf> = fs::read_dir(path)
+            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+            .map_err(unreadable)?;
         files.sort();
         files.retain(|file| {
-            file.is_dir() || file.extension().is_some_and(|end| ["yaml", "yml", "json", "jsonl"].iter().any(|known| end == *known))
+            file.is_dir()
+                || file
+                    .extension()
+                    .is_some_and(|end| ["yaml", "yml", "json", "jsonl"].iter().any(|known| end == *known))
         });
         let cases: Vec<_> = files.iter().map(|file| cases(file, api)).collect::<Result<_, _>>()?;
         return Ok(cases.into_iter().flatten().collect());

@@ -40,7 +40,10 @@ impl List {
                 }
             }
             What::Targets => {
-                print(&format!("{:<22}  the reference model; `reference:IMPLEMENTATION@VERSION` for another profile", "reference"));
+                print(&format!(
+                    "{:<22}  the reference model; `reference:IMPLEMENTATION@VERSION` for another profile",
+                    "reference"
+                ));
                 for implementation in environment::implementations() {
                     for version in environment::versions() {
                         if version.parse().is_ok_and(|version| spec.profile(implementation, &version).is_some()) {
@@ -48,7 +51,10 @@ impl List {
                         }
                     }
                 }
-                print(&format!("{:<22}  a program that speaks the protocol; see `jitkey schema protocol`", "cmd:PROGRAM ARGUMENTS"));
+                print(&format!(
+                    "{:<22}  a program that speaks the protocol; see `jitkey schema protocol`",
+                    "cmd:PROGRAM ARGUMENTS"
+                ));
             }
             What::Cases => {
                 for case in spec.cases.values() {

@@ -113,7 +113,11 @@ pub(super) fn profile<'s>(spec: &'s Spec, api: &str, version: &str) -> Result<(V
         Some(profile) => Ok((parsed, profile)),
         None => Err(CliError::Usage(format!(
             "there is no profile of {api} {version}; there are those of {}",
-            spec.profiles.iter().map(|known| format!("{} {}", known.profile, known.versions)).collect::<Vec<_>>().join(", ")
+            spec.profiles
+                .iter()
+                .map(|known| format!("{} {}", known.profile, known.versions))
+                .collect::<Vec<_>>()
+                .join(", ")
         ))),
     }
 }

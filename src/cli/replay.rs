@@ -45,7 +45,10 @@ impl Replay {
     fn case(&self, spec: &Spec, file: &CaseFile, target: &mut (dyn Target + '_)) -> Result<End, CliError> {
         let about = target.about().clone();
         if file.api != about.implementation {
-            print(&format!("{}: skipped, it is about {} and the target is {}", file.id, file.api, about.implementation));
+            print(&format!(
+                "{}: skipped, it is about {} and the target is {}",
+                file.id, file.api, about.implementation
+            ));
             return Ok(End::Well);
         }
         let (version, profile) = profile(spec, &about.implementation, &about.version)?;
@@ -70,11 +73,20 @@ impl Replay {
         if let Some(expected) = &expected {
             print(&format!("  expected   {}", words(expected)));
         }
-        print(&format!("  predicted  {}", predicted.as_ref().map_or_else(ToString::to_string, |verdicts| words(verdicts))));
+        print(&format!(
+            "  predicted  {}",
+            predicted.as_ref().map_or_else(ToString::to_string, |verdicts| words(verdicts))
+        ));
         if let Observation::Calls(calls) = &observation {
             print(&format!("  observed   {}", words(&calls.iter().map(|call| call.verdict()).collect::<Vec<_>>())));
             for error in calls.iter().filter_map(|call| call.error.as_ref()) {
-                print(&format!("  {}{}: {}{}", style.dim, error.class, error.message.lines().next().unwrap_or_default(), style.end));
+                print(&format!(
+                    "  {}{}: {}{}",
+                    style.dim,
+                    error.class,
+                    error.message.lines().next().unwrap_or_default(),
+                    style.end
+                ));
             }
         }
         if let Observation::Crashed(how) = &observation {

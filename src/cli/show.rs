@@ -33,9 +33,8 @@ impl Show {
                 .map(String::as_str)
                 .chain(spec.families.iter().map(|family| family.name.as_str()))
                 .chain(spec.cases.keys().map(String::as_str));
-            let near = names.max_by(|a, b| {
-                strsim::jaro_winkler(&self.id, a).total_cmp(&strsim::jaro_winkler(&self.id, b))
-            });
+            let near =
+                names.max_by(|a, b| strsim::jaro_winkler(&self.id, a).total_cmp(&strsim::jaro_winkler(&self.id, b)));
             let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Err(CliError::Usage(format!("there is no rule, family, case or profile `{}`{hint}", self.id)));
         }

@@ -17,7 +17,8 @@ pub fn bindings<'v>(
 ) -> Result<Bindings, Discard> {
     let mut bound = Bindings::new();
     for (name, variable) in variables {
-        let different = |value: &Tree, bound: &Bindings| variable.not.0.iter().all(|other| bound.get(other) != Some(value));
+        let different =
+            |value: &Tree, bound: &Bindings| variable.not.0.iter().all(|other| bound.get(other) != Some(value));
         let value = (0..ATTEMPTS)
             .map(|attempt| value(source, contexts, variable, attempt))
             .find(|value| different(value, &bound))
@@ -102,7 +103,8 @@ fn arrays(source: &mut Source, contexts: &Contexts, depth: i64) -> Tree {
 
 fn shape_text(source: &mut Source, domain: ShapeDomain, attempt: usize) -> String {
     let rank = source.number(domain.rank);
-    let rank = domain.rank.min + (rank - domain.rank.min + i64::try_from(attempt).unwrap_or(0)) % (domain.rank.max - domain.rank.min + 1);
+    let rank = domain.rank.min
+        + (rank - domain.rank.min + i64::try_from(attempt).unwrap_or(0)) % (domain.rank.max - domain.rank.min + 1);
     let sizes: Vec<_> = (0..rank)
         .map(|_| {
             let size = source.number(domain.size);

@@ -128,7 +128,8 @@ impl<'s> Generator<'s> {
         if let Some(pattern) = &rule.case {
             let outcome = self.outcome(rule).ok_or(Discard::NoPosition)?;
             let mut definitions = Definitions::default();
-            let filled = instantiate(source, &self.spec.contexts, rule, &mut definitions, std::slice::from_ref(pattern))?;
+            let filled =
+                instantiate(source, &self.spec.contexts, rule, &mut definitions, std::slice::from_ref(pattern))?;
             let mut case: Case = read(&filled[0])?;
             define(&mut case, definitions)?;
             let expected = Expected { calls: outcome.calls.clone(), stale: outcome.stale };
@@ -151,7 +152,12 @@ impl<'s> Generator<'s> {
     }
 
     /// The pair of `rule`, planted through all stages but the last one, the tree; and whether that stage is to come.
-    fn planted(&self, rule: &Rule, source: &mut Source, definitions: &mut Definitions) -> Result<(Planted, bool), Discard> {
+    fn planted(
+        &self,
+        rule: &Rule,
+        source: &mut Source,
+        definitions: &mut Definitions,
+    ) -> Result<(Planted, bool), Discard> {
         let contexts = &self.spec.contexts;
         let places: Vec<&String> =
             rule.places.of(self.implementation).iter().filter(|place| self.positions.contains(place)).collect();

@@ -84,11 +84,7 @@ struct Signature {
 
 impl Signature {
     fn of(function: &Obj) -> Self {
-        let open = || Self {
-            rest: Some(Some(name("args"))),
-            keywords: Some(name("kwargs")),
-            ..Self::default()
-        };
+        let open = || Self { rest: Some(Some(name("args"))), keywords: Some(name("kwargs")), ..Self::default() };
         let mut function = function;
         // `functools.wraps`: a wrapper shows the signature of what it wraps.
         while let Kind::Jitted(inner) | Kind::Checkpointed(inner) = &**function {
@@ -215,14 +211,27 @@ impl Sorter<'_> {
         self.raise(faults)?;
         let items = trees.into_iter().chain(statics).collect();
         let bindable = self.signature.accepts(args.len(), self.call.kwargs);
-        Ok(Arguments { leaves, items, function_items: 0, mask: Vec::new(), positional: args.len(), keywords, static_positions, bindable })
+        Ok(Arguments {
+            leaves,
+            items,
+            function_items: 0,
+            mask: Vec::new(),
+            positional: args.len(),
+            keywords,
+            static_positions,
+            bindable,
+        })
     }
 
     fn partition(&self) -> Result<Arguments, Raised> {
         let Invocation { function, args, kwargs, options, .. } = self.call;
         // `filter_jit` refuses the options of `jax.jit` that choose arguments.
         let JitOptions { static_argnums, static_argnames, donate_argnums, donate_argnames, .. } = options;
-        if !static_argnums.is_empty() || !static_argnames.is_empty() || !donate_argnums.is_empty() || !donate_argnames.is_empty() {
+        if !static_argnums.is_empty()
+            || !static_argnames.is_empty()
+            || !donate_argnums.is_empty()
+            || !donate_argnames.is_empty()
+        {
             return Err(Raised::new("ValueError"));
         }
         if !self.signature.accepts(args.len(), kwargs) {
@@ -378,7 +387,8 @@ impl Sorter<'_> {
     /// A dynamic leaf. An invalid one is a fault.
     fn leaf(&self, path: Path, value: &Obj, kept: bool, faults: &mut Faults) -> Option<Leaf> {
         let rule = self.rule(value);
-        let valid = rule.filter(|rule| rule.role == Role::Dynamic).and_then(|rule| Some((rule, aval(value, self.call.x64)?)));
+        let valid =
+            rule.filter(|rule| rule.role == Role::Dynamic).and_then(|rule| Some((rule, aval(value, self.call.x64)?)));
         let Some((rule, mut aval)) = valid else {
             let class = rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
             faults.leaf.get_or_insert(Raised::new(class));

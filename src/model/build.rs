@@ -133,7 +133,8 @@ impl Namespace {
             Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(array.0.clone()),
             Form::PartitionSpec(axes) => Kind::PartitionSpec(axes.clone()),
             Form::Treedef(value) => {
-                let errors = super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
+                let errors =
+                    super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
                 let value = self.build(value)?;
                 let treedef = super::flatten::flatten(super::Path::root("tree"), &value, &errors)?.treedef;
                 Kind::Treedef(super::flatten::Treedef { lenient: self.lenient_treedefs, ..treedef })
@@ -175,7 +176,9 @@ impl Namespace {
             Form::Method(method) => {
                 let of = self.build(&method.of)?;
                 match &*of {
-                    Kind::Record { class, .. } if matches!(class.root(), Class::Module { .. }) => Kind::ModuleMethod(of),
+                    Kind::Record { class, .. } if matches!(class.root(), Class::Module { .. }) => {
+                        Kind::ModuleMethod(of)
+                    }
                     _ => Kind::Method(of),
                 }
             }
@@ -214,11 +217,9 @@ impl Namespace {
             Class::Dataclass { .. } | Class::Module { .. } | Class::PlainDataclass { .. } => {
                 Kind::Record { fields: self.named(new.fields.as_ref().unwrap_or(&IndexMap::new()))?, class }
             }
-            Class::Plain { .. } => Kind::Instance {
-                class,
-                value: RefCell::new(part(&new.value)?),
-                hash: Cell::new(new.hash.unwrap_or(0)),
-            },
+            Class::Plain { .. } => {
+                Kind::Instance { class, value: RefCell::new(part(&new.value)?), hash: Cell::new(new.hash.unwrap_or(0)) }
+            }
             Class::Enum(members) | Class::IntEnum(members) => {
                 let member = members.iter().position(|member| Some(member) == new.member.as_ref());
                 let number = member.and_then(|i| i128::try_from(i + 1).ok()).unwrap_or(0);
@@ -229,7 +230,8 @@ impl Namespace {
     }
 
     fn output(&self, output: &OutputForm) -> Result<Obj, BuildError> {
-        let unknown = || BuildError::Unsupported(format!("what call {} returned is not known: say it in `returns`", output.call));
+        let unknown =
+            || BuildError::Unsupported(format!("what call {} returned is not known: say it in `returns`", output.call));
         let mut object = self.outputs.get(output.call - 1).cloned().flatten().ok_or_else(unknown)?;
         for step in &output.path {
             let child = match &*object {
@@ -240,7 +242,8 @@ impl Namespace {
                 Kind::Record { fields, .. } => fields.get(*step).map(|(_, value)| value.clone()),
                 _ => None,
             };
-            object = child.ok_or_else(|| BuildError::Unsupported(format!("output of call {} has no part {step}", output.call)))?;
+            object = child
+                .ok_or_else(|| BuildError::Unsupported(format!("output of call {} has no part {step}", output.call)))?;
         }
         Ok(object)
     }

@@ -51,7 +51,9 @@ impl fmt::Display for Plain {
         match self {
             Self::Number(n) => write!(f, "{n}"),
             Self::Numbers(n) => write!(f, "{n:?}"),
-            Self::Mask(mask) => write!(f, "{} leaves, {} of them arrays", mask.len(), mask.iter().filter(|d| **d).count()),
+            Self::Mask(mask) => {
+                write!(f, "{} leaves, {} of them arrays", mask.len(), mask.iter().filter(|d| **d).count())
+            }
             Self::Texts(texts) => write!(f, "[{}]", texts.join(", ")),
             Self::Flag(flag) => write!(f, "{flag}"),
         }
@@ -136,7 +138,8 @@ impl Key {
         for item in &call.arguments.items[skipped..] {
             match item {
                 Item::Static { path, value, keyword, hash } => {
-                    let Some(by) = table.statics.as_ref().map(|by| if *keyword { by.keyword } else { by.positional }) else {
+                    let Some(by) = table.statics.as_ref().map(|by| if *keyword { by.keyword } else { by.positional })
+                    else {
                         continue;
                     };
                     if by.hash {
@@ -174,9 +177,7 @@ impl Key {
                 (Part::Static(_, a, by), Part::Static(_, b, _)) => {
                     statics_same(a, b, *by).map_err(shown(&errors.statics))?
                 }
-                (Part::Tree(a, by), Part::Tree(b, _)) => {
-                    a.difference(b, *by).map_err(shown(&errors.tree))?.is_none()
-                }
+                (Part::Tree(a, by), Part::Tree(b, _)) => a.difference(b, *by).map_err(shown(&errors.tree))?.is_none(),
                 _ => false,
             };
             if !same {

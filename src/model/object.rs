@@ -81,23 +81,48 @@ pub enum Kind {
     /// An instance of a namedtuple class: also a tuple.
     Namedtuple(Rc<ClassObject>, Vec<Obj>),
     /// An instance of a registered node class.
-    Node { class: Rc<ClassObject>, children: Vec<Obj>, aux: Obj },
+    Node {
+        class: Rc<ClassObject>,
+        children: Vec<Obj>,
+        aux: Obj,
+    },
     /// An instance of a registered dataclass, of a Module or of a plain dataclass: its fields in declared order.
-    Record { class: Rc<ClassObject>, fields: Vec<(Name, Obj)> },
+    Record {
+        class: Rc<ClassObject>,
+        fields: Vec<(Name, Obj)>,
+    },
     /// An instance of a plain class.
-    Instance { class: Rc<ClassObject>, value: RefCell<Obj>, hash: Cell<i64> },
+    Instance {
+        class: Rc<ClassObject>,
+        value: RefCell<Obj>,
+        hash: Cell<i64>,
+    },
     /// An instance of a subclass of a builtin.
-    Derived { class: Rc<ClassObject>, base: Obj },
+    Derived {
+        class: Rc<ClassObject>,
+        base: Obj,
+    },
     /// A member of an enum, with its number.
-    Member { class: Rc<ClassObject>, number: i128 },
+    Member {
+        class: Rc<ClassObject>,
+        number: i128,
+    },
     /// A function, by identity; with the signature and use of its parameters where it is the one under test.
     Function(Function),
     /// Found by its name in a library: the same object each time.
     Global(String),
     /// A `functools.partial`.
-    Partial { func: Obj, args: Vec<Obj>, kwargs: Vec<(Name, Obj)> },
+    Partial {
+        func: Obj,
+        args: Vec<Obj>,
+        kwargs: Vec<(Name, Obj)>,
+    },
     /// A `jax.tree_util.Partial`.
-    TreePartial { func: Obj, args: Vec<Obj>, kwargs: Vec<(Name, Obj)> },
+    TreePartial {
+        func: Obj,
+        args: Vec<Obj>,
+        kwargs: Vec<(Name, Obj)>,
+    },
     /// A bound method.
     Method(Obj),
     /// The `BoundMethod` of an `equinox.Module`: itself a Module.

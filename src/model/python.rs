@@ -82,7 +82,8 @@ fn number(kind: &Kind) -> Option<Number> {
         Kind::Int(value) => Some(Number::Int(*value)),
         Kind::Float(value) => Some(Number::Float(*value)),
         Kind::Complex(re, im) => Some(Number::Complex(*re, *im)),
-        Kind::NumpyScalar(dtype, value) if dtype.is_integer() || dtype.name() == "bool" => {
+        Kind::NumpyScalar(dtype, value) if dtype.is_integer() || dtype.name() == "bool" =>
+        {
             #[expect(clippy::cast_possible_truncation, reason = "an integer dtype's value is an integer")]
             Some(Number::Int(*value as i128))
         }
@@ -488,7 +489,9 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Function(_) => "<function>".to_owned(),
         Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
         Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
-        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(Some(func)) => format!("<wrapper of {}>", repr(func)),
+        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(Some(func)) => {
+            format!("<wrapper of {}>", repr(func))
+        }
         Kind::Method(of) | Kind::ModuleMethod(of) => format!("<bound method of {}>", repr(of)),
         Kind::Class(class) => format!("<class {}>", class.name),
         Kind::Record { class, .. } | Kind::Node { class, .. } => format!("{}(…)", class.name),

@@ -103,9 +103,9 @@ impl Entries {
     pub fn clear(&mut self, function: Option<&Obj>) {
         match function {
             None => self.shelves.clear(),
-            Some(function) => self
-                .shelves
-                .retain(|shelf| !shelf.owner.function().is_some_and(|owner| python::is(&owner, function))),
+            Some(function) => {
+                self.shelves.retain(|shelf| !shelf.owner.function().is_some_and(|owner| python::is(&owner, function)))
+            }
         }
     }
 }

@@ -97,7 +97,11 @@ pub fn summary(summary: &Summary, seconds: f64, style: Style) -> String {
         let findings = summary.findings.len();
         let mut parts = Vec::new();
         if findings > 0 {
-            let more = if summary.more_findings > 0 { format!(" (and {} pairs more)", grouped(summary.more_findings as u64)) } else { String::new() };
+            let more = if summary.more_findings > 0 {
+                format!(" (and {} pairs more)", grouped(summary.more_findings as u64))
+            } else {
+                String::new()
+            };
             parts.push(format!("{findings} finding{}{more}", if findings == 1 { "" } else { "s" }));
         }
         if !summary.failures.is_empty() {
@@ -105,7 +109,13 @@ pub fn summary(summary: &Summary, seconds: f64, style: Style) -> String {
         }
         format!("{}{} in {} pairs{}", style.bad, parts.join(", "), grouped(summary.pairs()), style.end)
     };
-    let _ = writeln!(text, "  {verdict}{}, {} of them composed    {seconds:.0} s{}", style.dim, grouped(summary.composed), style.end);
+    let _ = writeln!(
+        text,
+        "  {verdict}{}, {} of them composed    {seconds:.0} s{}",
+        style.dim,
+        grouped(summary.composed),
+        style.end
+    );
     text
 }
 
@@ -178,7 +188,13 @@ pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: St
         }
     }
     if let Some(detail) = &finding.detail {
-        let _ = writeln!(text, "  {}the target says: {}{}", style.dim, detail.lines().next().unwrap_or_default(), style.end);
+        let _ = writeln!(
+            text,
+            "  {}the target says: {}{}",
+            style.dim,
+            detail.lines().next().unwrap_or_default(),
+            style.end
+        );
     }
     let levels = match finding.depth {
         0 => "with nothing around it".to_owned(),

@@ -117,10 +117,7 @@ impl<'de> Deserialize<'de> for Expectation {
             .iter()
             .map(|(key, tree)| {
                 let key = key.as_str().expect("checked above").to_owned();
-                Ok((
-                    Requirement::try_from(key).map_err(D::Error::custom)?,
-                    outcome(tree).map_err(D::Error::custom)?,
-                ))
+                Ok((Requirement::try_from(key).map_err(D::Error::custom)?, outcome(tree).map_err(D::Error::custom)?))
             })
             .collect::<Result<_, _>>()
             .map(Self)
@@ -132,7 +129,8 @@ impl Serialize for Outcome {
         match (self.stale, &self.when_missed, &self.calls[..]) {
             (false, None, calls) => calls.serialize(serializer),
             (stale, when_missed, calls) => {
-                let form = OutcomeForm { verdict: calls[calls.len() - 1].clone(), stale, when_missed: when_missed.clone() };
+                let form =
+                    OutcomeForm { verdict: calls[calls.len() - 1].clone(), stale, when_missed: when_missed.clone() };
                 form.serialize(serializer)
             }
         }
@@ -143,7 +141,9 @@ impl Serialize for Expectation {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0[..] {
             [(requirement, outcome)] if requirement.to_string() == "*" => outcome.serialize(serializer),
-            by_version => serializer.collect_map(by_version.iter().map(|(requirement, outcome)| (requirement, outcome))),
+            by_version => {
+                serializer.collect_map(by_version.iter().map(|(requirement, outcome)| (requirement, outcome)))
+            }
         }
     }
 }

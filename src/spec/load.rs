@@ -14,8 +14,8 @@ use serde_yaml::Value as Tree;
 
 use super::spans::{Spans, Step};
 use super::{
-    Bindings, Composition, Contexts, Diagnostic, Diagnostics, Expectation, Family, Metavariable, Pattern, Places, Profile,
-    Rule, RuleFile, SourceRef, Version,
+    Bindings, Composition, Contexts, Diagnostic, Diagnostics, Expectation, Family, Metavariable, Pattern, Places,
+    Profile, Rule, RuleFile, SourceRef, Version,
 };
 use crate::case::{Case, Name, Value};
 
@@ -129,12 +129,15 @@ impl Spec {
                 Some(("rules", _)) => loader.rules(reader),
                 Some(("profiles", _)) => loader.profile(reader),
                 Some(("cases", _)) => loader.cases(reader),
-                _ if file.name == "contexts.yaml" => contexts = Some(loader.read::<Contexts>(&reader, &[], &reader.tree)),
+                _ if file.name == "contexts.yaml" => {
+                    contexts = Some(loader.read::<Contexts>(&reader, &[], &reader.tree))
+                }
                 _ => loader.report(
                     &reader,
                     &[],
                     None,
-                    "a spec has `rules/`, `profiles/`, `cases/` and `contexts.yaml`, and this file is in none of them".into(),
+                    "a spec has `rules/`, `profiles/`, `cases/` and `contexts.yaml`, and this file is in none of them"
+                        .into(),
                     None,
                 ),
             }
@@ -190,7 +193,8 @@ pub enum SpecError {
 
 fn collect_embedded(dir: &Dir<'_>, files: &mut Vec<SpecFile>) {
     for file in dir.files() {
-        let name = file.path().components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
+        let name =
+            file.path().components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
         if let Some(text) = file.contents_utf8()
             && name.ends_with(".yaml")
         {
@@ -252,7 +256,14 @@ fn key(name: &str) -> Step {
 }
 
 impl Loader {
-    fn report(&mut self, reader: &Reader<'_>, path: &[Step], subject: Option<&str>, reason: String, help: Option<String>) {
+    fn report(
+        &mut self,
+        reader: &Reader<'_>,
+        path: &[Step],
+        subject: Option<&str>,
+        reason: String,
+        help: Option<String>,
+    ) {
         let (line, column) = match reader.syntax.as_ref().and_then(serde_yaml::Error::location) {
             Some(location) => (location.line(), location.column()),
             None => reader.spans.find(path),
@@ -279,7 +290,13 @@ impl Loader {
     fn read<T: DeserializeOwned>(&mut self, reader: &Reader<'_>, path: &[Step], tree: &Tree) -> Option<T> {
         if let Some(syntax) = &reader.syntax {
             let reason = format!("this is not YAML: {syntax}");
-            self.report(reader, path, None, reason, Some("check the indentation, and quote texts that hold `: `, `#`, `{` or `[`".into()));
+            self.report(
+                reader,
+                path,
+                None,
+                reason,
+                Some("check the indentation, and quote texts that hold `: `, `#`, `{` or `[`".into()),
+            );
             return None;
         }
         let subject = tree.get("id").and_then(Tree::as_str).map(str::to_owned);
@@ -287,7 +304,8 @@ impl Loader {
         let mut clean = true;
         loop {
             let mut track = Track::new();
-            let outcome = serde_yaml::with::singleton_map_recursive::deserialize(PathDeserializer::new(&tree, &mut track));
+            let outcome =
+                serde_yaml::with::singleton_map_recursive::deserialize(PathDeserializer::new(&tree, &mut track));
             let error: serde_yaml::Error = match outcome {
                 Ok(value) if clean => return Some(value),
                 Ok(_) => return None,
@@ -336,8 +354,15 @@ impl Loader {
             let origin = Origin { file: reader.file.clone(), path };
             if let Some((_, first)) = self.rules.get(&rule.id) {
                 let (line, _) = Spans::of(&first.file.text).find(&first.path);
-                let reason = format!("there is a rule `{}` already, in spec/{} at line {line}", rule.id, first.file.name);
-                self.report_at(&origin, &[key("id")], &rule.id, reason, Some("ids are unique and never reused: choose another".into()));
+                let reason =
+                    format!("there is a rule `{}` already, in spec/{} at line {line}", rule.id, first.file.name);
+                self.report_at(
+                    &origin,
+                    &[key("id")],
+                    &rule.id,
+                    reason,
+                    Some("ids are unique and never reused: choose another".into()),
+                );
             } else {
                 self.rules.insert(rule.id.clone(), (rule, origin));
             }
@@ -391,7 +416,13 @@ impl Loader {
         for (profile, origin) in self.profiles.clone() {
             for position in &profile.positions {
                 if !positions.contains(position) {
-                    self.report_at(&origin, &[key("positions")], &profile.profile, format!("there is no position `{position}`"), suggestion(position, &positions));
+                    self.report_at(
+                        &origin,
+                        &[key("positions")],
+                        &profile.profile,
+                        format!("there is no position `{position}`"),
+                        suggestion(position, &positions),
+                    );
                 }
             }
         }
@@ -414,7 +445,11 @@ impl Loader {
             }
             for position in rule.places.names() {
                 if !positions.contains(position) {
-                    report(&[key("in")], format!("there is no position `{position}`"), suggestion(position, &positions));
+                    report(
+                        &[key("in")],
+                        format!("there is no position `{position}`"),
+                        suggestion(position, &positions),
+                    );
                 }
             }
             if rule.pair.is_some() {
@@ -427,8 +462,19 @@ impl Loader {
                     if !rule.places.of(implementation).iter().any(|place| offered.contains(&place)) {
                         report(
                             &[key("in")],
-                            format!("none of these positions exists for {implementation}, so the rule says nothing about it"),
-                            Some(format!("positions of {implementation}: {}", offered.iter().map(|name| name.as_str()).collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", "))),
+                            format!(
+                                "none of these positions exists for {implementation}, so the rule says nothing about it"
+                            ),
+                            Some(format!(
+                                "positions of {implementation}: {}",
+                                offered
+                                    .iter()
+                                    .map(|name| name.as_str())
+                                    .collect::<std::collections::BTreeSet<_>>()
+                                    .into_iter()
+                                    .collect::<Vec<_>>()
+                                    .join(", ")
+                            )),
                         );
                     }
                 }
@@ -445,13 +491,25 @@ impl Loader {
         for (case, origin) in cases {
             if !implementations.contains(&case.api) {
                 let help = suggestion(&case.api, &implementations);
-                self.report_at(&origin, &[key("api")], &case.id, format!("there is no implementation `{}`", case.api), help);
+                self.report_at(
+                    &origin,
+                    &[key("api")],
+                    &case.id,
+                    format!("there is no implementation `{}`", case.api),
+                    help,
+                );
             }
             if let Some(broken) = &case.repairs
                 && !self.cases.contains_key(broken)
             {
                 let known: Vec<_> = self.cases.keys().cloned().collect();
-                self.report_at(&origin, &[key("repairs")], &case.id, format!("there is no case `{broken}`"), suggestion(broken, &known));
+                self.report_at(
+                    &origin,
+                    &[key("repairs")],
+                    &case.id,
+                    format!("there is no case `{broken}`"),
+                    suggestion(broken, &known),
+                );
             }
         }
     }
@@ -459,8 +517,12 @@ impl Loader {
 
 fn check_shape(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<String>)) {
     match (&rule.pair, &rule.case, &rule.places) {
-        (Some(_), Some(_), _) => report(&[key("case")], "a rule has either a `pair` or a `case`, not both".into(), None),
-        (None, None, _) => report(&[], "a rule has a `pair` of patterns, or the pattern of a whole `case`".into(), None),
+        (Some(_), Some(_), _) => {
+            report(&[key("case")], "a rule has either a `pair` or a `case`, not both".into(), None)
+        }
+        (None, None, _) => {
+            report(&[], "a rule has a `pair` of patterns, or the pattern of a whole `case`".into(), None)
+        }
         (Some(_), None, Places::None) => report(
             &[key("pair")],
             "the rule doesn't say where its pair may be planted".into(),
@@ -474,11 +536,20 @@ fn check_shape(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<Stri
     for (implementation, expectation) in &rule.expect {
         for (_, outcome) in expectation.by_version() {
             if rule.pair.is_some() && outcome.calls.len() > 2 {
-                report(&[key("expect"), key(implementation)], "a pair has two calls, and here are more verdicts".into(), None);
+                report(
+                    &[key("expect"), key(implementation)],
+                    "a pair has two calls, and here are more verdicts".into(),
+                    None,
+                );
             }
-            let raises_lazily = rule.compose == Composition::Any && outcome.when_missed.is_some() && rule.pair.is_none();
+            let raises_lazily =
+                rule.compose == Composition::Any && outcome.when_missed.is_some() && rule.pair.is_none();
             if raises_lazily {
-                report(&[key("expect"), key(implementation)], "`when_missed` speaks of what stands beside a pair, and a case has nothing beside it".into(), None);
+                report(
+                    &[key("expect"), key(implementation)],
+                    "`when_missed` speaks of what stands beside a pair, and a case has nothing beside it".into(),
+                    None,
+                );
             }
         }
     }
@@ -509,8 +580,7 @@ fn check_variables(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<
             );
         }
     }
-    let bindings: Bindings =
-        rule.forall.iter().map(|(name, variable)| (name.clone(), variable.specimen())).collect();
+    let bindings: Bindings = rule.forall.iter().map(|(name, variable)| (name.clone(), variable.specimen())).collect();
     let values: Vec<(Vec<Step>, &Pattern)> = rule
         .objects
         .iter()
@@ -566,7 +636,10 @@ impl Metavariable {
         match self.domains() {
             1 if self.one_of.as_ref().is_some_and(Vec::is_empty) => Err("`one_of` has no values".into()),
             1 => Ok(()),
-            0 => Err("a metavariable says what it ranges over: `dtype`, `shape`, `int`, `float`, `name`, `one_of` or `tree`".into()),
+            0 => Err(
+                "a metavariable says what it ranges over: `dtype`, `shape`, `int`, `float`, `name`, `one_of` or `tree`"
+                    .into(),
+            ),
             _ => Err("a metavariable ranges over one thing, and here are several".into()),
         }
     }

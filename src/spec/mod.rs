@@ -19,8 +19,8 @@ pub use expect::{Expectation, Outcome};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use pattern::{Bindings, FillError, Pattern};
 pub use profile::{
-    ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey, Held, LeafComponent,
-    LeafKind, LeafRule, Profile, Role, StaticEquality, Table, TableName,
+    ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey,
+    Held, LeafComponent, LeafKind, LeafRule, Profile, Role, StaticEquality, Table, TableName,
 };
 pub use rule::{
     Body, Composition, DtypeClass, Family, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile, ShapeDomain,

@@ -114,7 +114,8 @@ impl Node {
             if !before.is_empty() {
                 segments.push(Segment::Fixed(before.to_owned()));
             }
-            let (inside, after) = after.split_once('}').ok_or_else(|| format!("`{text}`: `${{` is not closed by `}}`"))?;
+            let (inside, after) =
+                after.split_once('}').ok_or_else(|| format!("`{text}`: `${{` is not closed by `}}`"))?;
             if let Some(name) = inside.strip_suffix("...") {
                 if !segments.is_empty() || !after.is_empty() {
                     return Err(format!("`{text}`: `${{{inside}}}` must be the whole text of a list element"));
@@ -164,9 +165,9 @@ impl Node {
                 for segment in segments {
                     match segment {
                         Segment::Fixed(fixed) => text.push_str(fixed),
-                        Segment::Variable(name) => text.push_str(&scalar_text(bound(name)?).ok_or_else(|| {
-                            FillError::NotText(name.clone())
-                        })?),
+                        Segment::Variable(name) => {
+                            text.push_str(&scalar_text(bound(name)?).ok_or_else(|| FillError::NotText(name.clone()))?)
+                        }
                     }
                 }
                 Tree::String(text)

@@ -228,7 +228,8 @@ impl schemars::JsonSchema for Places {
         "Places".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let one = serde_json::json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] });
+        let one =
+            serde_json::json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] });
         schemars::json_schema!({
             "description": "The positions that the pair may be planted in (see contexts.yaml).",
             "anyOf": [one, { "type": "object", "additionalProperties": one }],
@@ -333,7 +334,8 @@ impl fmt::Display for Metavariable {
             f.write_str("name")?;
         }
         if let Some(values) = one_of {
-            let values: Vec<_> = values.iter().filter_map(|value| Pattern::parse(value).ok()).map(|value| value.to_string()).collect();
+            let values: Vec<_> =
+                values.iter().filter_map(|value| Pattern::parse(value).ok()).map(|value| value.to_string()).collect();
             write!(f, "one of {}", values.join(" | "))?;
         }
         if let Some(TreeDomain { depth }) = tree {

@@ -18,7 +18,10 @@ impl Version {
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let len = self.0.len().max(other.0.len());
-        (0..len).map(|i| self.part(i).cmp(&other.part(i))).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+        (0..len)
+            .map(|i| self.part(i).cmp(&other.part(i)))
+            .find(|order| order.is_ne())
+            .unwrap_or(std::cmp::Ordering::Equal)
     }
 }
 

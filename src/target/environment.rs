@@ -17,9 +17,8 @@ use crate::spec::{Requirement, Version};
 
 static PACKAGE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/python");
 
-static PINS: LazyLock<Vec<Pin>> = LazyLock::new(|| {
-    serde_yaml::from_str(include_str!("environments.yaml")).expect("the pins are tested")
-});
+static PINS: LazyLock<Vec<Pin>> =
+    LazyLock::new(|| serde_yaml::from_str(include_str!("environments.yaml")).expect("the pins are tested"));
 
 /// The implementations that the Python package has an adapter for.
 const ADAPTERS: [&str; 2] = ["jax.jit", "equinox.filter_jit"];
@@ -216,13 +215,16 @@ struct Python {
 }
 
 fn pythons() -> Vec<Python> {
-    let mut names: Vec<PathBuf> = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python"]
-        .map(PathBuf::from)
-        .into();
+    let mut names: Vec<PathBuf> =
+        ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python"]
+            .map(PathBuf::from)
+            .into();
     // pyenv puts only the chosen version on the PATH.
-    let pyenv = std::env::var_os("PYENV_ROOT").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".pyenv")));
+    let pyenv =
+        std::env::var_os("PYENV_ROOT").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".pyenv")));
     let versions = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok());
-    let mut installed: Vec<_> = versions.into_iter().flatten().flatten().map(|entry| entry.path().join("bin/python3")).collect();
+    let mut installed: Vec<_> =
+        versions.into_iter().flatten().flatten().map(|entry| entry.path().join("bin/python3")).collect();
     installed.sort();
     names.extend(installed);
     names.into_iter().filter_map(probe).collect()
@@ -310,7 +312,8 @@ fn set_up(home: &Path, pin: &Pin, base: &Python, progress: &mut dyn Progress) ->
     } else {
         vec![text(&base.path), "-m".to_owned(), "venv".to_owned()]
     };
-    let help_venv = "Debian and Ubuntu keep venv in a package of its own: `apt install python3-venv`; or `pip install uv`.";
+    let help_venv =
+        "Debian and Ubuntu keep venv in a package of its own: `apt install python3-venv`; or `pip install uv`.";
     run(pin, venv.into_iter().chain([text(&place)]).collect(), help_venv, progress)?;
     let python = inside(&place);
     let installer: Vec<String> = if with_uv {
@@ -331,7 +334,8 @@ fn text(path: &Path) -> String {
 
 /// Runs a command of the set-up and passes its lines on.
 fn run(pin: &Pin, words: Vec<String>, help: &'static str, progress: &mut dyn Progress) -> Result<(), EnvironmentError> {
-    let failed = |output: String| EnvironmentError::Setup { jax: pin.jax.clone(), command: words.join(" "), output, help };
+    let failed =
+        |output: String| EnvironmentError::Setup { jax: pin.jax.clone(), command: words.join(" "), output, help };
     let mut child = Command::new(&words[0])
         .args(&words[1..])
         .stdin(Stdio::null())

@@ -31,7 +31,9 @@ pub enum TargetName {
 
 /// Why a text names no target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no target: write {known}, each with a version if you like (`jax.jit@0.6.2`), `reference`, or `cmd:PROGRAM ARGUMENTS`")]
+#[error(
+    "`{text}` is no target: write {known}, each with a version if you like (`jax.jit@0.6.2`), `reference`, or `cmd:PROGRAM ARGUMENTS`"
+)]
 pub struct TargetNameError {
     text: String,
     known: String,

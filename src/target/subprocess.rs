@@ -116,8 +116,7 @@ impl Target for Subprocess {
         let mut observed: Vec<Option<Observation>> = vec![None; cases.len()];
         let mut width = WINDOW;
         loop {
-            let open: Vec<_> =
-                cases.iter().enumerate().filter(|(i, _)| observed[*i].is_none()).take(width).collect();
+            let open: Vec<_> = cases.iter().enumerate().filter(|(i, _)| observed[*i].is_none()).take(width).collect();
             if open.is_empty() {
                 break;
             }
@@ -172,8 +171,7 @@ impl Process {
             RecvTimeoutError::Disconnected => "it ended".to_owned(),
         });
         let about = line.and_then(|line| {
-            let reply: HelloReply =
-                text::from_json(&line).map_err(|error| format!("{error}, in: {}", cut(&line)))?;
+            let reply: HelloReply = text::from_json(&line).map_err(|error| format!("{error}, in: {}", cut(&line)))?;
             if reply.hello.protocol == PROTOCOL {
                 Ok(reply.hello)
             } else {

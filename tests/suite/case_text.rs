@@ -88,7 +88,10 @@ fn verdicts_are_read(#[case] yaml: &str, #[case] verdict: Verdict) {
 #[case("{steps: [{call: {args: [{ref: x}]}}]}", "there is no object `x`")]
 #[case("{objects: {x: 1}, steps: [{drop: x}, {call: {args: [{ref: x}]}}]}", "there is no object `x` here")]
 #[case("{steps: [{call: {args: [{new: {class: C, args: []}}]}}]}", "there is no class `C`")]
-#[case("{classes: {P: {namedtuple: [a]}}, steps: [{call: {args: [{new: {class: P, args: []}}]}}]}", "must have 1 elements")]
+#[case(
+    "{classes: {P: {namedtuple: [a]}}, steps: [{call: {args: [{new: {class: P, args: []}}]}}]}",
+    "must have 1 elements"
+)]
 #[case("{classes: {N: {node: {}}}, steps: [{call: {args: [{new: {class: N}}]}}]}", "`children` is missing")]
 #[case("{steps: [{call: {args: [{output: {call: 1}}]}}]}", "call 1 has not happened yet")]
 #[case("{steps: [{call: {args: ['f32[]@1']}}]}", "needs `devices: 2`")]

@@ -87,8 +87,20 @@ fn findings_are_written_and_replayed() {
     let findings = folder.path().join("found");
     let report = folder.path().join("report.json");
     let output = jitkey(&[
-        "--spec", spec, "check", "reference", "--rules", "mine", "--pairs", "300", "--seed", "7", "--findings",
-        findings.to_str().unwrap(), "--report", &format!("json={}", report.display()),
+        "--spec",
+        spec,
+        "check",
+        "reference",
+        "--rules",
+        "mine",
+        "--pairs",
+        "300",
+        "--seed",
+        "7",
+        "--findings",
+        findings.to_str().unwrap(),
+        "--report",
+        &format!("json={}", report.display()),
     ]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let shown = stdout(&output).replace(&findings.display().to_string(), "findings");
@@ -118,7 +130,8 @@ fn without_time(text: &str) -> String {
 fn predict_reads_bare_cases_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.yaml");
-    fs::write(&file, "steps:\n- call: {args: [{dict: {a: ['f32[]']}}]}\n- call: {args: [{dict: {a: ['~f32[]']}}]}\n").unwrap();
+    fs::write(&file, "steps:\n- call: {args: [{dict: {a: ['f32[]']}}]}\n- call: {args: [{dict: {a: ['~f32[]']}}]}\n")
+        .unwrap();
     let output = jitkey(&["predict", file.to_str().unwrap(), "--api", "jax.jit"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let line: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -131,7 +144,11 @@ fn predict_reads_bare_cases_and_says_why() {
 fn predict_fails_where_the_expectation_is_another() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json");
-    fs::write(&file, r#"{"api": "jax.jit", "expect": ["trace", "trace"], "case": {"steps": [{"call": {}}, {"call": {}}]}}"#).unwrap();
+    fs::write(
+        &file,
+        r#"{"api": "jax.jit", "expect": ["trace", "trace"], "case": {"steps": [{"call": {}}, {"call": {}}]}}"#,
+    )
+    .unwrap();
     let output = jitkey(&["predict", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains(r#""as_expected":false"#));

@@ -29,7 +29,12 @@ macro_rules! snapshot {
 }
 
 /// A campaign on `implementation` at `version`.
-pub fn campaign<'s>(implementation: &'s str, version: &str, pairs: u64, wanted: impl Fn(&Rule) -> bool) -> Campaign<'s> {
+pub fn campaign<'s>(
+    implementation: &'s str,
+    version: &str,
+    pairs: u64,
+    wanted: impl Fn(&Rule) -> bool,
+) -> Campaign<'s> {
     let parsed: Version = version.parse().unwrap();
     Campaign {
         spec: &SPEC,

@@ -63,7 +63,8 @@ fn a_seed_reproduces() {
         };
         let (plan, first, choices) = make(Source::random(index as u64));
         assert_eq!(make(Source::random(index as u64)).1, first);
-        let replayed = campaign.generator.pair(&plan, &mut Source::playback(choices)).map(|pair| text::to_yaml(&pair.case));
+        let replayed =
+            campaign.generator.pair(&plan, &mut Source::playback(choices)).map(|pair| text::to_yaml(&pair.case));
         assert_eq!(replayed, first, "the choices are the case");
     }
 }

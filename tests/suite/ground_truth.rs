@@ -35,10 +35,14 @@ fn every_row_is_predicted(
         let shown = |verdicts: &[Verdict]| verdicts.iter().map(Verdict::to_string).collect::<Vec<_>>().join(", ");
         let known = NOT_MODELLED.iter().any(|(id, _)| *id == row.id);
         match predict(&row.case, profile) {
-            Ok(verdicts) if known && verdicts == expected.calls => wrong.push(format!("{}: it is predicted now", row.id)),
+            Ok(verdicts) if known && verdicts == expected.calls => {
+                wrong.push(format!("{}: it is predicted now", row.id))
+            }
             _ if known => {}
             Ok(verdicts) if verdicts == expected.calls => right += 1,
-            Ok(verdicts) => wrong.push(format!("{}: measured {}, predicted {}", row.id, shown(&expected.calls), shown(&verdicts))),
+            Ok(verdicts) => {
+                wrong.push(format!("{}: measured {}, predicted {}", row.id, shown(&expected.calls), shown(&verdicts)))
+            }
             Err(error) => wrong.push(format!("{}: {error}", row.id)),
         }
     }

@@ -17,23 +17,24 @@ fn rewritten(case: &Case, lie: fn(&Json, usize) -> Option<Json>) -> Case {
         }
         match value {
             Json::Array(items) => items.iter_mut().for_each(|item| walk(item, depth + 1, lie)),
-            // The map form of an array holds no values.
-            Json::Object(map) if map.contains_key("array") => {}
+            // These forms hold no values.
+            Json::Object(map) if ["array", "partition_spec", "def"].iter().any(|tag| map.contains_key(*tag)) => {}
             Json::Object(map) => map.values_mut().for_each(|item| walk(item, depth, lie)),
             _ => {}
         }
     }
     let mut tree = serde_json::to_value(case).unwrap();
-    for step in tree["steps"].as_array_mut().unwrap() {
+    let calls = tree["steps"].as_array_mut().unwrap().iter_mut().filter_map(|step| step.get_mut("call"));
+    for call in calls {
         for part in ["args", "kwargs"] {
-            match step["call"].get_mut(part) {
+            match call.get_mut(part) {
                 Some(Json::Array(args)) => args.iter_mut().for_each(|arg| walk(arg, 0, lie)),
                 Some(Json::Object(kwargs)) => kwargs.values_mut().for_each(|arg| walk(arg, 0, lie)),
                 _ => {}
             }
         }
     }
-    text::from_json(&tree.to_string()).unwrap()
+    text::from_json(&tree.to_string()).unwrap_or_else(|error| panic!("{error}: {tree}"))
 }
 
 fn strong(value: &Json, depth: usize, from: usize) -> Option<Json> {

@@ -13,16 +13,17 @@ fn printed(name: &str) -> String {
 }
 
 #[rstest]
-fn the_files_are_current(
-    #[values("rules", "profile", "contexts", "cases", "case", "protocol")] name: &str,
-) {
+fn the_files_are_current(#[values("rules", "profile", "contexts", "cases", "case", "protocol")] name: &str) {
     let path = format!("{}/spec/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let printed = printed(name);
     if std::env::var_os("JITKEY_BLESS").is_some() {
         fs::write(&path, &printed).unwrap();
     }
     let file = fs::read_to_string(&path).unwrap_or_default();
-    assert!(file == printed, "spec/schemas/{name}.json is not what `jitkey schema {name}` prints; JITKEY_BLESS=1 writes it");
+    assert!(
+        file == printed,
+        "spec/schemas/{name}.json is not what `jitkey schema {name}` prints; JITKEY_BLESS=1 writes it"
+    );
 }
 
 #[rstest]
@@ -35,7 +36,8 @@ fn the_spec_satisfies_them(#[case] folder: &str, #[case] schema: &str) {
     for entry in fs::read_dir(format!("{}/spec/{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap() {
         let path = entry.unwrap().path();
         let document: Json = serde_yaml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        let errors: Vec<_> = validator.iter_errors(&document).map(|error| format!("{} at {}", error, error.instance_path())).collect();
+        let errors: Vec<_> =
+            validator.iter_errors(&document).map(|error| format!("{} at {}", error, error.instance_path())).collect();
         assert!(errors.is_empty(), "{}: {errors:#?}", path.display());
     }
 }

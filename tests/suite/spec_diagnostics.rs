@@ -8,7 +8,8 @@ use rstest::{Context, rstest};
 /// The built-in profiles and contexts, with `rules` as the only rules.
 fn spec_with(rules: &str) -> Result<Spec, String> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/spec");
-    let read = |name: &str| SpecFile { name: name.to_owned(), text: fs::read_to_string(format!("{root}/{name}")).unwrap() };
+    let read =
+        |name: &str| SpecFile { name: name.to_owned(), text: fs::read_to_string(format!("{root}/{name}")).unwrap() };
     let mut files = vec![read("contexts.yaml")];
     for entry in fs::read_dir(format!("{root}/profiles")).unwrap() {
         files.push(read(&format!("profiles/{}", entry.unwrap().file_name().to_string_lossy())));
