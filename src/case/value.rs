@@ -47,6 +47,7 @@ impl From<Array> for Value {
 }
 
 /// The values that are written as a map with one entry.
+#[expect(clippy::large_enum_variant, reason = "a form stands in a box of its own, in `Value`")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -133,7 +134,6 @@ impl<'de> Deserialize<'de> for Real {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::Float(value) => Ok(Self(value)),
-            #[expect(clippy::cast_precision_loss, reason = "a whole number that somebody wrote for a float")]
             Value::Int(value) => Ok(Self(value as f64)),
             Value::Bool(value) => Ok(Self(f64::from(u8::from(value)))),
             other => Err(de::Error::custom(format_args!("`{other}` is no number"))),

@@ -187,7 +187,6 @@ fn write(file: &PathBuf, content: &str) -> Result<(), CliError> {
 fn random_seed() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     // Short, because people copy it.
-    #[expect(clippy::cast_possible_truncation, reason = "the lowest bits are what changes")]
     let low = (now / 1000) as u64;
     low & 0xff_ffff
 }

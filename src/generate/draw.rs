@@ -48,7 +48,6 @@ fn value(source: &mut Source, contexts: &Contexts, variable: &Metavariable, atte
     } else if let Some(range) = float {
         // Halves and quarters: exact in every dtype.
         let n = source.number(*range);
-        #[expect(clippy::cast_precision_loss, reason = "ranges of rules are small")]
         Tree::from(n as f64 + [0.5, 0.25, 0.75][(source.below(3) as usize + attempt) % 3])
     } else if name.is_some() {
         let i = source.below(26) as usize + attempt;

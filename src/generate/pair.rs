@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_yaml::Value as Tree;
 
-use super::plant::{Definitions, Planted, instantiate, plant, read, tagged, wrap};
+use super::plant::{Definitions, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
 use super::source::Source;
 use crate::case::{Call, Case, DefForm, Form, LayerSet, Name, Step, Value, Verdict};
 use crate::spec::{Body, Composition, Outcome, Passing, Planting, Rule, Spec, Version};
@@ -151,6 +151,10 @@ impl<'s> Generator<'s> {
         checked(Pair { case, expected: self.expected(plan)?, positions })
     }
 
+    fn around(&self) -> Surroundings<'s> {
+        Surroundings { contexts: &self.spec.contexts, implementation: self.implementation }
+    }
+
     /// The pair of `rule`, planted through all stages but the last one, the tree; and whether that stage is to come.
     fn planted(
         &self,
@@ -168,7 +172,7 @@ impl<'s> Generator<'s> {
         let patterns = rule.pair.as_ref().ok_or(Discard::NoPosition)?;
         let filled = instantiate(source, contexts, rule, definitions, patterns)?;
         let sides = <[Tree; 2]>::try_from(filled).map_err(|_| Discard::NoPosition)?;
-        let planted = plant(source, contexts, self.implementation, rule, position, sides, definitions, &["tree"])?;
+        let planted = plant(source, self.around(), rule, position, sides, definitions, "tree")?;
         let in_tree = rule.planting == Planting::Anywhere
             && contexts.positions[position].through.last().is_some_and(|stage| stage == "tree");
         Ok((planted, in_tree))
@@ -181,7 +185,6 @@ impl<'s> Generator<'s> {
         source: &mut Source,
         definitions: &mut Definitions,
     ) -> Result<Vec<Planted>, Discard> {
-        let contexts = &self.spec.contexts;
         let mut arguments: Vec<(Planted, bool)> = Vec::new();
         for (next, in_tree) in planted {
             let host = arguments.iter_mut().find(|(_, hosts)| *hosts && in_tree);
@@ -196,8 +199,7 @@ impl<'s> Generator<'s> {
         }
         for (argument, in_tree) in &mut arguments {
             if *in_tree {
-                let stage = &contexts.wrappers["tree"];
-                wrap(source, contexts, self.implementation, stage, &mut argument.sides, definitions)?;
+                wrap(source, self.around(), "tree", &mut argument.sides, definitions)?;
             }
         }
         Ok(arguments.into_iter().map(|(argument, _)| argument).collect())

@@ -5,7 +5,7 @@ use serde_yaml::{Mapping, Value as Tree};
 
 use super::{Discard, Source, draw};
 use crate::case::{Class, Name, text};
-use crate::spec::{Bindings, Contexts, Passing, Pattern, Planting, Rule, WrapperSpec};
+use crate::spec::{Bindings, Contexts, Passing, Pattern, Planting, Rule};
 
 /// Both sides of a pair, with what stands around them.
 #[derive(Debug, Clone)]
@@ -99,36 +99,43 @@ pub fn instantiate(
     patterns.iter().map(filled).collect()
 }
 
-/// Plants the sides at a position of the rule, through all stages but those named in `later`.
+/// What stands around a pair, for one implementation.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'s> {
+    pub contexts: &'s Contexts,
+    pub implementation: &'s str,
+}
+
+/// Plants the sides at a position of the rule, through all stages but the one named `later`.
 pub fn plant(
     source: &mut Source,
-    contexts: &Contexts,
-    implementation: &str,
+    around: Surroundings<'_>,
     rule: &Rule,
     position: &str,
     sides: [Tree; 2],
     definitions: &mut Definitions,
-    later: &[&str],
+    later: &str,
 ) -> Result<Planted, Discard> {
-    let spec = &contexts.positions[position];
+    let spec = &around.contexts.positions[position];
     let mut planted = Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by };
     if rule.planting == Planting::Anywhere {
-        for stage in spec.through.iter().filter(|stage| !later.contains(&stage.as_str())) {
-            wrap(source, contexts, implementation, &contexts.wrappers[stage], &mut planted.sides, definitions)?;
+        for stage in spec.through.iter().filter(|stage| *stage != later) {
+            wrap(source, around, stage, &mut planted.sides, definitions)?;
         }
     }
     Ok(planted)
 }
 
-/// Puts one stage of wrapping around both sides.
+/// Puts the stage of wrapping of that name around both sides.
 pub fn wrap(
     source: &mut Source,
-    contexts: &Contexts,
-    implementation: &str,
-    stage: &WrapperSpec,
+    around: Surroundings<'_>,
+    stage: &str,
     sides: &mut [Tree; 2],
     definitions: &mut Definitions,
 ) -> Result<(), Discard> {
+    let Surroundings { contexts, implementation } = around;
+    let stage = &contexts.wrappers[stage];
     let hole = Name::new("hole").expect("a literal name");
     let kinds: Vec<_> = stage
         .kinds

@@ -44,9 +44,7 @@ impl Source {
             _ if bound <= 1 => 0,
             Feed::Random(random) => {
                 // The bias of the high product is below 2^-32 times the bound: nothing that a campaign could see.
-                #[expect(clippy::cast_possible_truncation, reason = "the high half of a product is below the bound")]
-                let choice = ((u64::from(random.next_u32()) * u64::from(bound)) >> 32) as u32;
-                choice
+                ((u64::from(random.next_u32()) * u64::from(bound)) >> 32) as u32
             }
             Feed::Playback(choices) => choices.next().unwrap_or(0) % bound,
         };

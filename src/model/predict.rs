@@ -7,9 +7,7 @@ use super::build::{BuildError, Namespace};
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, Program};
-use crate::case::{
-    Array, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict, Via,
-};
+use crate::case::{Array, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Step, Verdict, Via};
 use crate::spec::{FunctionBy, FunctionKey, Held, Profile, Table, TableName};
 
 /// Why the model can't predict a case.
@@ -360,7 +358,7 @@ fn body_output(arguments: &Arguments) -> Obj {
             Some(prng) => Library::Key { prng },
             None => Library::Jax {
                 weak: leaf.aval.weak,
-                placement: leaf.aval.placement.clone().filter(|at| at.committed).unwrap_or(Placement::default()),
+                placement: leaf.aval.placement.clone().filter(|at| at.committed).unwrap_or_default(),
             },
         };
         Rc::new(Kind::Array(Array { library, dtype: leaf.aval.dtype, shape: leaf.aval.shape.clone(), fill: None }))

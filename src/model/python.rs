@@ -82,9 +82,7 @@ fn number(kind: &Kind) -> Option<Number> {
         Kind::Int(value) => Some(Number::Int(*value)),
         Kind::Float(value) => Some(Number::Float(*value)),
         Kind::Complex(re, im) => Some(Number::Complex(*re, *im)),
-        Kind::NumpyScalar(dtype, value) if dtype.is_integer() || dtype.name() == "bool" =>
-        {
-            #[expect(clippy::cast_possible_truncation, reason = "an integer dtype's value is an integer")]
+        Kind::NumpyScalar(dtype, value) if dtype.is_integer() || dtype.name() == "bool" => {
             Some(Number::Int(*value as i128))
         }
         Kind::NumpyScalar(dtype, value) if dtype.is_complex() => Some(Number::Complex(*value, 0.0)),
@@ -108,9 +106,7 @@ fn numbers_equal(a: Number, b: Number) -> bool {
 }
 
 fn exact_int(f: f64) -> Option<i128> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "checked by the round trip")]
     let i = f as i128;
-    #[expect(clippy::cast_precision_loss, reason = "checked by the round trip")]
     let back = i as f64;
     (f.is_finite() && back == f).then_some(i)
 }
@@ -390,7 +386,7 @@ fn number_hash(number: Number, obj: &Obj) -> u64 {
             None if value.is_nan() => identity_hash(obj).hash(&mut hasher),
             None => value.to_bits().hash(&mut hasher),
         },
-        Number::Complex(re, im) if im == 0.0 => return number_hash(Number::Float(re), obj),
+        Number::Complex(re, 0.0) => return number_hash(Number::Float(re), obj),
         Number::Complex(re, im) => (re.to_bits(), im.to_bits()).hash(&mut hasher),
     }
     hasher.finish()
@@ -403,7 +399,6 @@ pub fn less(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         return match (a, b) {
             (Number::Int(a), Number::Int(b)) => Ok(a < b),
             (Number::Complex(..), _) | (_, Number::Complex(..)) => unordered(),
-            #[expect(clippy::cast_precision_loss, reason = "keys beyond 2**53 beside floats are not generated")]
             (a, b) => {
                 let float = |n| match n {
                     Number::Int(i) => i as f64,

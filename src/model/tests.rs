@@ -100,7 +100,6 @@ proptest! {
     #[test]
     fn equal_numbers_hash_alike(n in -1000_i64..1000) {
         let names = Namespace::of(&Case::default(), true).unwrap();
-        #[expect(clippy::cast_precision_loss, reason = "small")]
         let float = names.build(&Value::Float(n as f64)).unwrap();
         let int = names.build(&Value::Int(n.into())).unwrap();
         prop_assert_eq!(python::equal(&int, &float), Ok(true));
