@@ -46,6 +46,9 @@ impl Display for Form {
                 dict(f, "{", &form.items, "})")
             }
             Self::MappingProxy(items) => dict(f, "MappingProxyType({", items, "})"),
+            Self::Nest(nest) => {
+                write!(f, "<{} in {} {}s>", nest.value, nest.levels, format!("{:?}", nest.container).to_lowercase())
+            }
             Self::Ellipsis {} => f.write_str("..."),
             Self::Object {} => f.write_str("object()"),
             Self::NumpyScalar(dtype, value) => write!(f, "np.{dtype}({value})"),
@@ -163,7 +166,10 @@ impl Display for Call {
 impl Display for JitOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
-        let tuple = |items: Vec<String>| format!("({})", items.join(", "));
+        let tuple = |items: Vec<String>| match &items[..] {
+            [one] => format!("({one},)"),
+            several => format!("({})", several.join(", ")),
+        };
         if !self.static_argnums.is_empty() {
             parts.push(format!("static_argnums={}", tuple(self.static_argnums.iter().map(i32::to_string).collect())));
         }

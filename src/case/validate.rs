@@ -4,6 +4,9 @@ use std::collections::HashSet;
 
 use super::{Call, Case, Class, Form, Name, NewForm, Step, Value};
 
+/// The deepest nest: CPython's default recursion limit.
+const DEEPEST: u16 = 1000;
+
 /// Why a case that can be read can't be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -41,6 +44,14 @@ pub enum CaseError {
         place: String,
         /// The call referred to.
         call: usize,
+    },
+    /// A nest that is deeper than Python can recurse.
+    #[error("{place}: {levels} levels are more than Python can recurse; write at most {DEEPEST}")]
+    Deep {
+        /// Where the nest stands.
+        place: String,
+        /// Its levels.
+        levels: u16,
     },
     /// A device that the case doesn't ask for.
     #[error("{place}: device {device} needs `devices: {}` or more", device + 1)]
@@ -147,6 +158,9 @@ impl<'c> Checker<'c> {
                     return Err(CaseError::Class { place: place.to_owned(), name: name.clone() });
                 }
                 Form::New(new) => self.parts(place, new)?,
+                Form::Nest(nest) if nest.levels > DEEPEST => {
+                    return Err(CaseError::Deep { place: place.to_owned(), levels: nest.levels });
+                }
                 Form::Output(output) if output.call == 0 || output.call > self.calls => {
                     return Err(CaseError::Output { place: place.to_owned(), call: output.call });
                 }
@@ -246,6 +260,7 @@ impl Form {
                 .chain(dict.items.0.iter().flat_map(|(key, value)| [key, value]))
                 .collect(),
             Self::Treedef(value) => vec![value],
+            Self::Nest(nest) => vec![&nest.value],
             Self::New(new) => new.parts().collect(),
             Self::Closure(closure) => vec![&closure.over],
             Self::Partial(partial) | Self::TreePartial(partial) => {

@@ -76,6 +76,8 @@ pub enum Form {
     DefaultDict(DefaultDictForm),
     /// A `types.MappingProxyType` around a dict.
     MappingProxy(DictItems),
+    /// A value in many containers, one in the other.
+    Nest(NestForm),
     /// `...`
     Ellipsis {},
     /// A new `object()`.
@@ -175,6 +177,31 @@ pub struct DefaultDictForm {
     /// The items.
     #[serde(default)]
     pub items: DictItems,
+}
+
+/// A value in many containers of one element, one in the other: what text can't nest so deep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NestForm {
+    /// How many containers, at most 1000.
+    pub levels: u16,
+    /// What they are.
+    #[serde(rename = "in")]
+    pub container: NestContainer,
+    /// The innermost value.
+    pub value: Value,
+}
+
+/// A container of one element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NestContainer {
+    /// A tuple.
+    Tuple,
+    /// A list.
+    List,
 }
 
 fn none() -> Value {

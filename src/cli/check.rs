@@ -24,18 +24,18 @@ pub(super) struct Check {
     /// What to check: `jax.jit`, `jax.jit@0.6.2`, `equinox.filter_jit`, `reference`, `cmd:PROGRAM ARGUMENTS`.
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<String>,
-    /// Only rules whose id matches: `weak-type`, `static/nested-*`.
+    /// Only rules whose id matches: `weak-type`, `static-hashing/nested-*`.
     #[arg(long, value_name = "GLOB")]
     rules: Vec<String>,
     /// How many pairs.
-    #[arg(long, value_name = "N", default_value_t = 10_240)]
+    #[arg(long, value_name = "N", default_value_t = 10_240, value_parser = clap::value_parser!(u64).range(1..))]
     pairs: u64,
     /// The seed: the same one makes the same pairs. Random if not given, and always printed.
     #[arg(long, value_name = "S", value_parser = seed)]
     seed: Option<u64>,
     /// How many processes of the target; as many as there are cores if not given.
-    #[arg(short, long, value_name = "N")]
-    jobs: Option<usize>,
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
     /// Only the K-th of N parts, for campaigns over several machines.
     #[arg(long, value_name = "K/N", value_parser = shard)]
     shard: Option<Shard>,
@@ -144,7 +144,7 @@ impl Check {
             seed,
             pairs: self.pairs,
             shard: self.shard.unwrap_or(Shard { number: 1, of: 1 }),
-            jobs: self.jobs.unwrap_or(cores).max(1),
+            jobs: self.jobs.map_or(cores, usize::from),
         })
     }
 
@@ -158,9 +158,11 @@ impl Check {
         report: Option<&PathBuf>,
     ) -> Result<(), CliError> {
         print(&page::summary(summary, seconds, style()));
+        let mut written = Ok(());
         for (i, finding) in summary.findings.iter().enumerate() {
             let file = self.findings.join(finding.file_name(i + 1));
-            write(&file, &text::to_yaml(&finding.case_file()))?;
+            // A finding is shown even if it can't be written.
+            written = written.and(write(&file, &text::to_yaml(&finding.case_file())));
             let python =
                 self.running.python.as_ref().map_or(String::new(), |path| format!(" --python {}", path.display()));
             let replay = format!("jitkey replay {} --target '{name}'{python}", file.display());
@@ -172,7 +174,7 @@ impl Check {
         if let Some(file) = report {
             write(file, &Report::new(about, seed, summary).to_text())?;
         }
-        Ok(())
+        written
     }
 }
 
@@ -220,7 +222,7 @@ fn spinner() -> ProgressBar {
 fn bar(pairs: u64) -> ProgressBar {
     let bar = ProgressBar::new(pairs);
     if std::io::stderr().is_terminal() {
-        let template = "  {bar:40} {human_pos} of {human_len} pairs  {per_sec}  {eta} to go";
+        let template = "  {bar:40} {human_pos} of {human_len} pairs  {eta} to go";
         bar.set_style(ProgressStyle::with_template(template).expect("a literal template"));
     } else {
         bar.set_draw_target(ProgressDrawTarget::hidden());

@@ -107,6 +107,10 @@ pub(super) fn version_of(asked: Option<&str>, file: &CaseFile) -> String {
 }
 
 pub(super) fn profile<'s>(spec: &'s Spec, api: &str, version: &str) -> Result<(Version, &'s Profile), CliError> {
+    if !spec.implementations().contains(&api) {
+        let known = spec.implementations().join(", ");
+        return Err(CliError::Usage(format!("there is no implementation `{api}`; there are profiles of {known}")));
+    }
     let parsed: Version =
         version.parse().map_err(|_| CliError::Usage(format!("`{version}` is no version of {api}")))?;
     match spec.profile(api, &parsed) {

@@ -54,11 +54,20 @@ impl Source {
         choice
     }
 
-    /// A number of the range; the end nearer to zero is the simplest.
+    /// A number of the range; the nearer to zero, the simpler.
     pub fn number(&mut self, range: Numbers) -> i64 {
         let span = u32::try_from(range.max - range.min + 1).unwrap_or(u32::MAX);
         let step = i64::from(self.below(span));
-        if range.max <= 0 { range.max - step } else { range.min + step }
+        let both_sides = range.max.min(-range.min);
+        match step {
+            _ if range.min >= 0 => range.min + step,
+            _ if range.max <= 0 => range.max - step,
+            // 0, 1, -1, 2, -2, … as far as both sides go, and then on along the longer one.
+            step if step > 2 * both_sides && range.max > both_sides => step - both_sides,
+            step if step > 2 * both_sides => both_sides - step,
+            step if step % 2 == 1 => step / 2 + 1,
+            step => -(step / 2),
+        }
     }
 
     /// One of the items; the first is the simplest.
@@ -96,5 +105,22 @@ impl Source {
     #[must_use]
     pub fn into_choices(self) -> Vec<u32> {
         self.made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_begin_near_zero_and_cover_the_range() {
+        let numbers = |min, max| -> Vec<i64> {
+            let range = Numbers { min, max };
+            (0..=u32::try_from(max - min).unwrap()).map(|choice| Source::playback(vec![choice]).number(range)).collect()
+        };
+        assert_eq!(numbers(-2, 4), [0, 1, -1, 2, -2, 3, 4]);
+        assert_eq!(numbers(-4, 1), [0, 1, -1, -2, -3, -4]);
+        assert_eq!(numbers(2, 4), [2, 3, 4]);
+        assert_eq!(numbers(-4, -2), [-2, -3, -4]);
     }
 }

@@ -59,6 +59,8 @@ pub struct Arguments {
     pub positional: usize,
     pub keywords: Vec<Name>,
     pub static_positions: Vec<usize>,
+    /// The positions and names of what is donated.
+    pub donated: (Vec<usize>, Vec<Name>),
     /// Whether the body can be called so at all.
     pub bindable: bool,
 }
@@ -211,6 +213,7 @@ impl Sorter<'_> {
         self.raise(faults)?;
         let items = trees.into_iter().chain(statics).collect();
         let bindable = self.signature.accepts(args.len(), self.call.kwargs);
+        let donated = self.chosen(&options.donate_argnums, &options.donate_argnames)?;
         Ok(Arguments {
             leaves,
             items,
@@ -219,6 +222,7 @@ impl Sorter<'_> {
             positional: args.len(),
             keywords,
             static_positions,
+            donated,
             bindable,
         })
     }
@@ -253,6 +257,7 @@ impl Sorter<'_> {
             positional: 0,
             keywords: Vec::new(),
             static_positions: Vec::new(),
+            donated: (Vec::new(), Vec::new()),
             bindable: true,
         };
         let root = |i: usize| match self.signature.positional.get(i) {
@@ -318,11 +323,20 @@ impl Sorter<'_> {
         }
     }
 
-    /// The static positions and names: each set completes the other from the signature if only one was given
-    /// (`infer_argnums_and_argnames`).
+    /// The static positions and names; an error where the options are refused, by `jax.jit` itself or by the first call.
     fn statics_of_options(&self, options: &JitOptions) -> Result<(Vec<usize>, Vec<Name>), Raised> {
+        let statics = self.chosen(&options.static_argnums, &options.static_argnames)?;
+        let donated = self.chosen(&options.donate_argnums, &options.donate_argnames)?;
+        if statics.0.iter().any(|i| donated.0.contains(i)) || statics.1.iter().any(|name| donated.1.contains(name)) {
+            return Err(Raised::new("ValueError"));
+        }
+        Ok(statics)
+    }
+
+    /// The arguments that numbers and names choose: each set completes the other from the signature if only one was given
+    /// (`infer_argnums_and_argnames`).
+    fn chosen(&self, numbers: &[i32], names: &[Name]) -> Result<(Vec<usize>, Vec<Name>), Raised> {
         let value_error = || Raised::new("ValueError");
-        let JitOptions { static_argnums: numbers, static_argnames: names, .. } = options;
         let known = &self.signature.positional;
         let open_end = self.signature.rest.is_some();
         let count = i32::try_from(known.len()).unwrap_or(i32::MAX);
@@ -333,19 +347,18 @@ impl Sorter<'_> {
         if self.signature.keywords.is_none() && !names.iter().all(is_known) {
             return Err(value_error());
         }
-        let args = i32::try_from(self.call.args.len()).unwrap_or(i32::MAX);
-        let absolute = |n: i32| usize::try_from(if n < 0 { n + args } else { n }).ok();
-        let mut positions: Vec<usize> = numbers.iter().copied().filter_map(absolute).collect();
-        let mut names = names.clone();
+        // Negative numbers count from the end of the signature, or of the call where the signature has no end.
+        let end = if open_end { i32::try_from(self.call.args.len()).unwrap_or(i32::MAX) } else { count };
+        let absolute = |n: &i32| usize::try_from(if *n < 0 { n + end } else { *n }).ok();
+        let mut positions: Vec<usize> = numbers.iter().filter_map(absolute).collect();
+        let mut names = names.to_vec();
         if numbers.is_empty() {
             positions.extend(names.iter().filter_map(|name| known.iter().position(|other| other == name)));
         } else if names.is_empty() {
             names.extend(positions.iter().filter_map(|i| known.get(*i).cloned()));
         }
-        let donated: Vec<_> = options.donate_argnums.iter().copied().filter_map(absolute).collect();
-        if donated.iter().any(|i| positions.contains(i)) {
-            return Err(value_error());
-        }
+        positions.sort_unstable();
+        names.sort();
         Ok((positions, names))
     }
 
@@ -424,6 +437,7 @@ fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
         Kind::Int(value) if !fits(*value, x64) => LeafKind::BigInt,
         Kind::Bool(_) => LeafKind::PythonBool,
         Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => LeafKind::PythonNumber,
+        Kind::Derived { base, .. } if leaf_kind(base, x64) == LeafKind::BigInt => LeafKind::BigInt,
         Kind::Derived { base, .. } if matches!(**base, Kind::Int(_) | Kind::Float(_)) => LeafKind::NumberSubclass,
         Kind::Member { class, .. } if matches!(class.class, Class::IntEnum(_)) => LeafKind::NumberSubclass,
         _ => LeafKind::Other,

@@ -8,7 +8,9 @@ use indexmap::IndexMap;
 
 use super::object::{ClassObject, Function, Kind, Obj, Raised};
 use super::python;
-use crate::case::{Case, Class, DictItems, Dtype, Form, Name, NewForm, OutputForm, Param, PartialForm, Value, Wrapper};
+use crate::case::{
+    Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value, Wrapper,
+};
 
 /// Why an object can't be made.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub struct Namespace {
     objects: HashMap<Name, Obj>,
     outputs: Vec<Option<Obj>>,
     lenient_treedefs: bool,
+    /// What libraries hold, and keep alive.
+    globals: RefCell<HashMap<String, Obj>>,
 }
 
 impl Namespace {
@@ -39,8 +43,13 @@ impl Namespace {
     ///
     /// `lenient_treedefs` says whether a PyTreeDef can be compared with anything else.
     pub fn of(case: &Case, lenient_treedefs: bool) -> Result<Self, BuildError> {
-        let mut namespace =
-            Self { classes: HashMap::new(), objects: HashMap::new(), outputs: Vec::new(), lenient_treedefs };
+        let mut namespace = Self {
+            classes: HashMap::new(),
+            objects: HashMap::new(),
+            outputs: Vec::new(),
+            lenient_treedefs,
+            globals: RefCell::default(),
+        };
         for (name, class) in &case.classes {
             let base = match class {
                 Class::Subclass { of } => namespace.classes.get(of).cloned(),
@@ -125,9 +134,19 @@ impl Namespace {
             Form::OrderedDict(items) => Kind::OrderedDict(self.items(items)?),
             Form::DefaultDict(form) => Kind::DefaultDict(self.build(&form.factory)?, self.items(&form.items)?),
             Form::MappingProxy(items) => Kind::MappingProxy(self.items(items)?),
+            Form::Nest(nest) => {
+                let mut value = self.build(&nest.value)?;
+                for _ in 0..nest.levels {
+                    value = Rc::new(match nest.container {
+                        NestContainer::Tuple => Kind::Tuple(vec![value]),
+                        NestContainer::List => Kind::List(vec![value]),
+                    });
+                }
+                return Ok(value);
+            }
             Form::Ellipsis {} => Kind::Ellipsis,
             Form::Object {} => Kind::Opaque(None),
-            Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, value.0),
+            Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, rounded(*dtype, value.0)),
             Form::Dtype(dtype) => Kind::Dtype(*dtype),
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
             Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(array.0.clone()),
@@ -165,7 +184,11 @@ impl Namespace {
             }),
             Form::Global(name) => match jax_scalar_type(name) {
                 Some(dtype) => Kind::JaxScalarType(dtype),
-                None => Kind::Global(name.clone()),
+                None => {
+                    let mut globals = self.globals.borrow_mut();
+                    let global = globals.entry(name.clone()).or_insert_with(|| Rc::new(Kind::Global(name.clone())));
+                    return Ok(global.clone());
+                }
             },
             Form::Partial(PartialForm { func, args, kwargs }) => {
                 Kind::Partial { func: self.build(func)?, args: self.all(args)?, kwargs: self.named(kwargs)? }
@@ -260,4 +283,21 @@ fn jax_scalar_type(name: &str) -> Option<Dtype> {
             .find_map(|(long_prefix, prefix)| long.strip_prefix(long_prefix).map(|bits| format!("{prefix}{bits}")))?,
     };
     Dtype::named(&short)
+}
+
+/// The number that a scalar of that dtype holds.
+fn rounded(dtype: Dtype, value: f64) -> f64 {
+    let bits = match dtype.name() {
+        "f32" | "c64" => 24,
+        "f16" => 11,
+        "bf16" => 8,
+        "f8_e4m3fn" | "f8_e4m3b11fnuz" | "f8_e4m3fnuz" => 4,
+        "f8_e5m2" | "f8_e5m2fnuz" => 3,
+        _ => return value,
+    };
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = (f64::from(bits - 1) - value.abs().log2().floor()).exp2();
+    (value * scale).round_ties_even() / scale
 }

@@ -70,6 +70,10 @@ pub enum NodeKind {
     OrderedDict,
     DefaultDict,
     TreePartial,
+    /// The bound method of a Module.
+    ModuleMethod,
+    /// What `filter_jit` and its like return.
+    ModuleWrapper(&'static str),
     /// A registered class, by its address.
     Custom(usize),
 }
@@ -87,6 +91,8 @@ impl NodeKind {
             Self::OrderedDict => "OrderedDict",
             Self::DefaultDict => "defaultdict",
             Self::TreePartial => "Partial",
+            Self::ModuleMethod => "bound method",
+            Self::ModuleWrapper(by) => by,
             Self::Custom(_) => "registered class",
         }
     }
@@ -301,11 +307,18 @@ impl Flattener<'_> {
                 (NodeKind::TreePartial, children, vec![func])
             }
             Kind::ModuleMethod(of) => {
-                (NodeKind::Custom(1), vec![(path.then(Segment::Data("__self__")), of.clone())], Vec::new())
+                (NodeKind::ModuleMethod, vec![(path.then(Segment::Data("__self__")), of.clone())], Vec::new())
+            }
+            // `_JitWrapper` has the function's name as a leaf and the function, partitioned, in static fields; the others
+            // have the function as a leaf.
+            Kind::ModuleWrapper("filter_jit", func) => {
+                let name = (path.then(Segment::Data("fn")), Rc::new(Kind::Str(python::repr(func))));
+                let func = (path.then(Segment::Data("__wrapped__")), func.clone());
+                (NodeKind::ModuleWrapper("filter_jit"), vec![name], vec![func])
             }
             Kind::ModuleWrapper(by, func) => {
                 let func = (path.then(Segment::Data("__wrapped__")), func.clone());
-                (NodeKind::Custom(by.as_ptr() as usize), Vec::new(), vec![func])
+                (NodeKind::ModuleWrapper(by), vec![func], Vec::new())
             }
             _ => return Ok(None),
         }))

@@ -325,10 +325,9 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path.to_string())))
         }
         CallComponent::Donation => {
-            let JitOptions { donate_argnums, donate_argnames, donate, .. } = call.options;
-            let numbers = donate_argnums.iter().map(i32::to_string);
-            let names = donate_argnames.iter().map(ToString::to_string);
-            Part::Plain("donation", texts(&mut numbers.chain(names).chain(donate.map(|donate| format!("{donate:?}")))))
+            let (positions, names) = &arguments.donated;
+            let donated = positions.iter().map(usize::to_string).chain(names.iter().map(ToString::to_string));
+            Part::Plain("donation", texts(&mut donated.into_iter()))
         }
         CallComponent::Options => {
             Part::Plain("options", texts(&mut std::iter::once(crate::case::text::to_json(call.options))))

@@ -10,6 +10,9 @@ use super::table::{Entries, Program};
 use crate::case::{Array, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Step, Verdict, Via};
 use crate::spec::{FunctionBy, FunctionKey, Held, Profile, Table, TableName};
 
+/// Stands in the fast path's table for what is never served from it.
+const NEVER_FAST: Program = Program(0);
+
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
@@ -239,20 +242,36 @@ impl<'c> Simulation<'c> {
         let fast = fast.filter(|fast| !fast.arguments.leaves.iter().any(|leaf| leaf.never_fast));
         let mut dispatch_key = None;
         if let Some(fast) = fast {
-            let (hit, key) = self.consult(TableName::Dispatch, function, fast, None)?;
-            if hit.is_some() {
-                let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
-                return raised.map_or(Ok(LayerSet::NONE), Err);
+            match self.consult(TableName::Dispatch, function, fast, None)? {
+                (Some(NEVER_FAST), _) => {}
+                (Some(_), _) => {
+                    let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
+                    return raised.map_or(Ok(LayerSet::NONE), Err);
+                }
+                (None, key) => dispatch_key = key,
             }
-            dispatch_key = key;
         }
-        let mut missed = LayerSet::NONE.with(Layer::Dispatch);
         if self.explains
             && let (Some((i, _)), Some(key)) = (self.table(TableName::Dispatch), &dispatch_key)
             && let Some(earlier) = self.tables[i].latest()
         {
             *differences = key.differences(earlier);
         }
+        let outcome = self.walk_below(call, body_raises);
+        // A call that fails leaves an entry in the fast path all the same, which then is never fast.
+        let program = outcome.as_ref().map_or(NEVER_FAST, |(program, _)| *program);
+        self.file(TableName::Dispatch, function, dispatch_key, program)?;
+        outcome.map(|(_, missed)| missed)
+    }
+
+    /// The tables below the fast path, which was missed.
+    fn walk_below(
+        &mut self,
+        call: &Ingredients<'_>,
+        body_raises: Option<Raised>,
+    ) -> Result<(Program, LayerSet), Raised> {
+        let function = call.function;
+        let mut missed = LayerSet::NONE.with(Layer::Dispatch);
         if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_missed.clone()) {
             return Err(raised);
         }
@@ -268,9 +287,6 @@ impl<'c> Simulation<'c> {
                 program
             }
         };
-        if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()) {
-            return Err(raised);
-        }
         devices_agree(call.arguments)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
@@ -285,8 +301,10 @@ impl<'c> Simulation<'c> {
                 }
             };
         }
-        self.file(TableName::Dispatch, function, dispatch_key, program)?;
-        Ok(missed)
+        match call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()) {
+            Some(raised) => Err(raised),
+            None => Ok((program, missed)),
+        }
     }
 
     /// The jaxpr, and whether the body ran for it.
@@ -316,8 +334,10 @@ impl<'c> Simulation<'c> {
     fn body_runs(&mut self, function: &Obj, call: &Ingredients<'_>) -> Result<bool, Raised> {
         let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
         let (inner, i) = match &**function {
-            Kind::Jitted(inner) => (inner, trace),
+            Kind::Jitted(inner) | Kind::ModuleWrapper("filter_jit", inner) => (inner, trace),
             Kind::Checkpointed(inner) => (inner, self.tables.len() - 1),
+            // These call what they wrap.
+            Kind::Opaque(Some(inner)) => return self.body_runs(inner, call),
             _ => return Ok(true),
         };
         let by = Some(FunctionKey { by: FunctionBy::Equal, held: Held::Weakly });
@@ -353,13 +373,16 @@ fn devices_agree(arguments: &Arguments) -> Result<(), Raised> {
 
 /// What the body that a case makes by default returns: the array leaves that it uses, in a list.
 fn body_output(arguments: &Arguments) -> Obj {
+    // One committed argument commits the whole program.
+    let committed = arguments
+        .leaves
+        .iter()
+        .filter(|leaf| leaf.kept)
+        .find_map(|leaf| leaf.aval.placement.clone().filter(|at| at.committed));
     let array = |leaf: &Leaf| -> Obj {
         let library = match leaf.aval.prng {
             Some(prng) => Library::Key { prng },
-            None => Library::Jax {
-                weak: leaf.aval.weak,
-                placement: leaf.aval.placement.clone().filter(|at| at.committed).unwrap_or_default(),
-            },
+            None => Library::Jax { weak: leaf.aval.weak, placement: committed.clone().unwrap_or_default() },
         };
         Rc::new(Kind::Array(Array { library, dtype: leaf.aval.dtype, shape: leaf.aval.shape.clone(), fill: None }))
     };

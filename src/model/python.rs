@@ -86,7 +86,9 @@ fn number(kind: &Kind) -> Option<Number> {
             Some(Number::Int(*value as i128))
         }
         Kind::NumpyScalar(dtype, value) if dtype.is_complex() => Some(Number::Complex(*value, 0.0)),
-        Kind::NumpyScalar(dtype, value) if !dtype.is_foreign() => Some(Number::Float(*value)),
+        Kind::NumpyScalar(dtype, value) if !dtype.is_foreign() || dtype.name().ends_with("longdouble") => {
+            Some(Number::Float(*value))
+        }
         Kind::Member { class, number } if matches!(class.class, Class::IntEnum(_)) => Some(Number::Int(*number)),
         Kind::Derived { base, .. } => number(base),
         _ => None,
@@ -130,7 +132,13 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         return Ok(numbers_equal(a, b));
     }
     match (&**a, &**b) {
-        (Kind::Array(_), _) | (_, Kind::Array(_)) => arrays_equal(a, b),
+        // NumPy makes an array of a sequence that it is compared with.
+        (Kind::Array(_), _)
+        | (_, Kind::Array(_))
+        | (Kind::NumpyScalar(..), Kind::Tuple(_) | Kind::List(_) | Kind::Range(..))
+        | (Kind::Tuple(_) | Kind::List(_) | Kind::Range(..), Kind::NumpyScalar(..)) => arrays_equal(a, b),
+        // Dates and the like, which are no numbers.
+        (Kind::NumpyScalar(a, x), Kind::NumpyScalar(b, y)) => Ok(a == b && x == y),
         (Kind::Derived { base, .. }, _) => equal(base, b),
         (_, Kind::Derived { base, .. }) => equal(a, base),
         (Kind::Str(a), Kind::Str(b)) => Ok(a == b),
@@ -167,6 +175,9 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Kind::Record { class: a, fields: f }, Kind::Record { class: b, fields: g }) => {
             if !Rc::ptr_eq(a, b) {
                 return Ok(false);
+            }
+            if matches!(a.root(), Class::Module { .. }) {
+                return f.iter().zip(g).try_fold(true, |same, ((_, a), (_, b))| Ok(same && module_fields_equal(a, b)?));
             }
             let values = |fields: &[(_, Obj)]| fields.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>();
             sequences_equal(&values(f), &values(g))
@@ -256,26 +267,57 @@ pub fn collapse<V>(items: Vec<(Obj, V)>) -> Result<Vec<(Obj, V)>, Raised> {
     Ok(kept)
 }
 
+/// `equinox.tree_equal` of two fields: arrays are equal if they are all of the same, and that raises nothing.
+fn module_fields_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
+    match (&**a, &**b) {
+        (Kind::Array(a), Kind::Array(b)) => {
+            Ok(a.shape == b.shape && a.dtype == b.dtype && a.fill.unwrap_or(1) == b.fill.unwrap_or(1))
+        }
+        (Kind::Array(_), _) | (_, Kind::Array(_)) => Ok(false),
+        _ => equal(a, b),
+    }
+}
+
 /// `bool(a == b)` where one is an array: elementwise, and only a single element has a truth.
 fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
+    let of_jax = |obj: &Obj| matches!(&**obj, Kind::Array(array) if !matches!(array.library, Library::Numpy { .. }));
+    let arraylike = |obj: &Obj| matches!(**obj, Kind::Array(_)) || number(obj).is_some();
+    if (of_jax(a) || of_jax(b)) && !(arraylike(a) && arraylike(b)) {
+        // A jax.Array leaves the comparison with what it doesn't know to the other side.
+        return Ok(false);
+    }
     let shape = |obj: &Obj| match &**obj {
         Kind::Array(array) => array.shape.clone(),
+        Kind::Tuple(items) | Kind::List(items) => vec![items.len() as u64],
+        Kind::Range(..) => vec![range(obj).map_or(0, |(len, ..)| len.unsigned_abs())],
         _ => Vec::new(),
     };
     let fill = |obj: &Obj| match &**obj {
         Kind::Array(array) => Some(Number::Int(array.fill.unwrap_or(1).into())),
+        Kind::Tuple(items) | Kind::List(items) => items.first().and_then(|item| number(item)),
+        Kind::Range(start, ..) => Some(Number::Int((*start).into())),
         other => number(other),
     };
-    let (a_shape, b_shape) = (shape(a), shape(b));
-    let elements = |shape: &[u64]| shape.iter().product::<u64>();
-    let outcome = if elements(&a_shape) >= elements(&b_shape) { &a_shape } else { &b_shape };
-    if elements(outcome) != 1 {
+    if broadcast(&shape(a), &shape(b)).map(|shape| shape.iter().product::<u64>()) != Some(1) {
         return Err(Raised::new("ValueError"));
     }
     Ok(match (fill(a), fill(b)) {
         (Some(a), Some(b)) => numbers_equal(a, b),
         _ => false,
     })
+}
+
+/// The shape of an operation on two arrays, if they fit.
+fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
+    let rank = a.len().max(b.len());
+    let dim = |shape: &[u64], i: usize| (i + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
+    (0..rank)
+        .map(|i| match (dim(a, i), dim(b, i)) {
+            (a, b) if a == b => Some(a),
+            (1, other) | (other, 1) => Some(other),
+            _ => None,
+        })
+        .collect()
 }
 
 /// The numbers of a range, by which ranges compare: length, first and step as far as they matter.
@@ -354,7 +396,9 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         },
         Kind::Method(of) => ("method", identity_hash(of)).hash(&mut hasher),
         Kind::ModuleMethod(of) => ("module method", hash(of)?).hash(&mut hasher),
-        Kind::ModuleWrapper(by, func) => (by, hash(func)?).hash(&mut hasher),
+        // The hash of a Module is that of its leaves; some of these wrappers' leaves are dicts.
+        Kind::ModuleWrapper("filter_jit", _) => "filter_jit".hash(&mut hasher),
+        Kind::ModuleWrapper(..) => return Err(Raised::new("TypeError")),
         Kind::None | Kind::Ellipsis => discriminant(kind).hash(&mut hasher),
         Kind::Class(class) => Rc::as_ptr(class).hash(&mut hasher),
         Kind::Member { class, number } => (Rc::as_ptr(class), number).hash(&mut hasher),

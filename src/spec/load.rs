@@ -17,7 +17,7 @@ use super::{
     Bindings, Composition, Contexts, Diagnostic, Diagnostics, Expectation, Family, Metavariable, Pattern, Places,
     Profile, Rule, RuleFile, SourceRef, Version,
 };
-use crate::case::{Case, Name, Value};
+use crate::case::{Call, Case, Name, Value};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/spec");
 
@@ -247,6 +247,7 @@ struct Loader {
     errors: Vec<Diagnostic>,
     families: Vec<Family>,
     rules: IndexMap<String, (Rule, Origin)>,
+    duplicates: Vec<(Rule, Origin)>,
     profiles: Vec<(Profile, Origin)>,
     cases: IndexMap<String, (CaseFile, Origin)>,
 }
@@ -321,9 +322,11 @@ impl Loader {
                 inside.push(Step::Key(name.clone()));
             }
             let full: Vec<_> = path.iter().chain(&inside).cloned().collect();
-            let help = unknown.and_then(|(name, known)| suggestion(&name, &known));
+            let near = unknown.as_ref().and_then(|(name, known)| nearest(name, known));
+            let help = unknown.as_ref().and_then(|(name, known)| suggestion(name, known));
             self.report(reader, &full, subject.as_deref(), reason, help);
-            if !take_out(&mut tree, &inside) {
+            // What was meant is read as such, so that its absence is no second error.
+            if !near.is_some_and(|near| rename(&mut tree, &inside, near)) && !take_out(&mut tree, &inside) {
                 return None;
             }
         }
@@ -363,6 +366,7 @@ impl Loader {
                     reason,
                     Some("ids are unique and never reused: choose another".into()),
                 );
+                self.duplicates.push((rule, origin));
             } else {
                 self.rules.insert(rule.id.clone(), (rule, origin));
             }
@@ -427,7 +431,7 @@ impl Loader {
             }
         }
         let profiles: Vec<Profile> = self.profiles.iter().map(|(profile, _)| profile.clone()).collect();
-        for (rule, origin) in self.rules.values().cloned().collect::<Vec<_>>() {
+        for (rule, origin) in self.rules.values().chain(&self.duplicates).cloned().collect::<Vec<_>>() {
             let mut report = |inside: &[Step], reason: String, help: Option<String>| {
                 self.report_at(&origin, inside, &rule.id, reason, help);
             };
@@ -588,14 +592,26 @@ fn check_variables(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<
         .chain(rule.pair.iter().flatten().enumerate().map(|(i, pattern)| (vec![key("pair"), Step::Index(i)], pattern)))
         .collect();
     for (path, pattern) in values {
-        if let Err(error) = pattern.fill::<Value>(&bindings) {
-            report(&path, error.to_string(), None);
+        match pattern.fill::<Value>(&bindings) {
+            Err(error) => {
+                let reason = error.to_string();
+                let help = unknown_name(&reason).and_then(|(name, known)| suggestion(&name, &known));
+                report(&path, reason, help);
+            }
+            Ok(value) => {
+                if let Err(error) = in_a_case(rule, value).validate() {
+                    report(&path, error.to_string(), None);
+                }
+            }
         }
     }
     if let Some(pattern) = &rule.case {
         let outcome = pattern.fill::<Case>(&bindings).map_err(|error| error.to_string());
         match outcome.and_then(|case| case.validate().map(|()| case).map_err(|error| error.to_string())) {
-            Err(reason) => report(&[key("case")], reason, None),
+            Err(reason) => {
+                let help = unknown_name(&reason).and_then(|(name, known)| suggestion(&name, &known));
+                report(&[key("case")], reason, help);
+            }
             Ok(case) => {
                 let calls = case.calls().count();
                 for (implementation, expectation) in &rule.expect {
@@ -609,6 +625,19 @@ fn check_variables(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<
                 }
             }
         }
+    }
+}
+
+/// A case that does nothing but mention `value`, with the classes and the names of the objects of `rule`.
+fn in_a_case(rule: &Rule, value: Value) -> Case {
+    let call = Call { args: vec![value], ..Call::default() };
+    Case {
+        classes: rule.classes.clone(),
+        objects: rule.objects.keys().map(|name| (name.clone(), Value::None)).collect(),
+        // Whether there are enough devices is seen when a case is generated.
+        devices: u32::MAX,
+        steps: vec![crate::case::Step::Call(call)],
+        ..Case::default()
     }
 }
 
@@ -661,8 +690,13 @@ impl Metavariable {
             values.first().cloned().unwrap_or(Tree::Null)
         } else if self.tree.is_some() {
             text("f32[]")
+        } else if let Some(range) = self.siblings {
+            Tree::Sequence((0..range.min).map(|_| text("f32[]")).collect())
+        } else if let Some(range) = self.items {
+            let item = |i| Tree::Sequence(vec![Tree::from(i), text("f32[]")]);
+            Tree::Sequence((0..range.min).map(item).collect())
         } else {
-            Tree::Sequence(Vec::new())
+            Tree::Null
         }
     }
 }
@@ -677,12 +711,20 @@ fn unknown_name(reason: &str) -> Option<(String, Vec<String>)> {
     Some((unknown, names.collect()))
 }
 
+/// The known name that `name` is most like, if it is much like it.
+fn nearest<'k>(name: &str, known: &'k [String]) -> Option<&'k str> {
+    let likeness = |other: &String| strsim::jaro_winkler(name, other);
+    let near = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(near) > 0.75).then_some(near)
+}
+
 fn suggestion(name: &str, known: &[String]) -> Option<String> {
-    let near = known.iter().max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))?;
-    if strsim::jaro_winkler(name, near) > 0.75 {
-        Some(format!("did you mean `{near}`?"))
-    } else {
-        Some(format!("known here: {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")))
+    match nearest(name, known) {
+        Some(near) => Some(format!("did you mean `{near}`?")),
+        None if known.is_empty() => None,
+        None => {
+            Some(format!("known here: {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")))
+        }
     }
 }
 
@@ -695,19 +737,30 @@ fn step(segment: &Segment) -> Option<Step> {
     }
 }
 
+/// Gives the entry at `path` another key; false if there is one of that name already, or none to rename.
+fn rename(tree: &mut Tree, path: &[Step], name: &str) -> bool {
+    let Some((Step::Key(old), way)) = path.split_last() else { return false };
+    match node_at(tree, way) {
+        Some(Tree::Mapping(map)) if !map.contains_key(name) => match map.remove(old.as_str()) {
+            Some(value) => map.insert(Tree::String(name.to_owned()), value).is_none(),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+fn node_at<'t>(tree: &'t mut Tree, way: &[Step]) -> Option<&'t mut Tree> {
+    way.iter().try_fold(tree, |node, step| match (step, node) {
+        (Step::Key(key), Tree::Mapping(map)) => map.get_mut(key.as_str()),
+        (Step::Index(i), Tree::Sequence(items)) => items.get_mut(*i),
+        _ => None,
+    })
+}
+
 /// Takes the node at `path` out of `tree`; false if there is none.
 fn take_out(tree: &mut Tree, path: &[Step]) -> bool {
     let Some((last, way)) = path.split_last() else { return false };
-    let mut node = tree;
-    for step in way {
-        let next = match (step, node) {
-            (Step::Key(key), Tree::Mapping(map)) => map.get_mut(key.as_str()),
-            (Step::Index(i), Tree::Sequence(items)) => items.get_mut(*i),
-            _ => None,
-        };
-        let Some(next) = next else { return false };
-        node = next;
-    }
+    let Some(node) = node_at(tree, way) else { return false };
     match (last, node) {
         (Step::Key(key), Tree::Mapping(map)) => map.remove(key.as_str()).is_some(),
         (Step::Index(i), Tree::Sequence(items)) if *i < items.len() => {

@@ -113,6 +113,7 @@ impl TryFrom<String> for Requirement {
             COMPARATORS
                 .iter()
                 .find_map(|(sign, comparator)| part.strip_prefix(sign).map(|rest| (*comparator, rest)))
+                .filter(|(_, rest)| rest.split('.').all(|part| part.parse::<u64>().is_ok()))
                 .and_then(|(comparator, rest)| Some((comparator, rest.parse().ok()?)))
         };
         let parts: Option<Vec<_>> = text.split(',').map(part).collect();

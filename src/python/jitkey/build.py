@@ -132,6 +132,12 @@ class Builder:
         with construction():
             return make(function, *args, **kwargs)
 
+    def _nest(self, form: dict[str, Any]) -> Any:
+        value = self.value(form["value"])
+        for _ in range(form["levels"]):
+            value = (value,) if form["in"] == "tuple" else [value]
+        return value
+
     def _method(self, form: dict[str, Any]) -> Any:
         return self.value(form["of"]).method
 
@@ -183,6 +189,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "ordered_dict": lambda b, items: b._dict(items, collections.OrderedDict),
     "default_dict": Builder._default_dict,
     "mapping_proxy": lambda b, items: types.MappingProxyType(b._dict(items)),
+    "nest": Builder._nest,
     "ellipsis": lambda _, __: ...,
     "object": lambda _, __: object(),
     "numpy_scalar": Builder._numpy_scalar,
