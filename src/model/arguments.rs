@@ -347,8 +347,13 @@ impl Sorter<'_> {
         if self.signature.keywords.is_none() && !names.iter().all(is_known) {
             return Err(value_error());
         }
-        // Negative numbers count from the end of the signature, or of the call where the signature has no end.
-        let end = if open_end { i32::try_from(self.call.args.len()).unwrap_or(i32::MAX) } else { count };
+        // Negative numbers count from the end of the signature, or of the call: by version, and where the signature has
+        // no end.
+        let end = if open_end || self.profile.negative_argnums_count_from_call {
+            i32::try_from(self.call.args.len()).unwrap_or(i32::MAX)
+        } else {
+            count
+        };
         let absolute = |n: &i32| usize::try_from(if *n < 0 { n + end } else { *n }).ok();
         let mut positions: Vec<usize> = numbers.iter().filter_map(absolute).collect();
         let mut names = names.to_vec();

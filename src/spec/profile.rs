@@ -41,6 +41,9 @@ pub struct Profile {
     /// Whether the fast path overlooks negative `static_argnums`, so that it takes those arguments for dynamic.
     #[serde(default)]
     pub fast_path_overlooks_negative_argnums: bool,
+    /// Whether negative `static_argnums` count from the end of the call's arguments, not of the signature.
+    #[serde(default)]
+    pub negative_argnums_count_from_call: bool,
     /// The tables, in the order in which a call consults them.
     pub tables: Vec<Table>,
     /// Where this was read or measured.
