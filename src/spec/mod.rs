@@ -3,6 +3,7 @@
 //! This room knows [`crate::case`] and nothing else. It turns text into typed values once, at the edge, and reports every
 //! error with file, line, column, the reason and a suggestion ([`Diagnostic`]).
 
+mod check;
 mod context;
 mod diagnostic;
 mod expect;

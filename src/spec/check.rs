@@ -1,0 +1,193 @@
+//! What a rule must keep beyond its types: its parts fit each other, its metavariables are declared and used, and its
+//! patterns give values when they are filled in.
+
+use serde_yaml::Value as Tree;
+
+use super::load::{key, suggestion, unknown_name};
+use super::spans::Step;
+use super::{Bindings, Composition, Metavariable, Pattern, Places, Rule};
+use crate::case::{Call, Case, Name, Value};
+
+/// Whether the parts of a rule fit each other.
+pub(super) fn check_shape(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<String>)) {
+    match (&rule.pair, &rule.case, &rule.places) {
+        (Some(_), Some(_), _) => {
+            report(&[key("case")], "a rule has either a `pair` or a `case`, not both".into(), None)
+        }
+        (None, None, _) => {
+            report(&[], "a rule has a `pair` of patterns, or the pattern of a whole `case`".into(), None)
+        }
+        (Some(_), None, Places::None) => report(
+            &[key("pair")],
+            "the rule doesn't say where its pair may be planted".into(),
+            Some("add `in:` with positions of contexts.yaml, such as `in: dynamic`".into()),
+        ),
+        (None, Some(_), Places::All(_) | Places::By(_)) => {
+            report(&[key("in")], "a whole `case` is planted nowhere: `in` belongs to a `pair`".into(), None);
+        }
+        _ => {}
+    }
+    for (implementation, expectation) in &rule.expect {
+        for (_, outcome) in expectation.by_version() {
+            if rule.pair.is_some() && outcome.calls.len() > 2 {
+                report(
+                    &[key("expect"), key(implementation)],
+                    "a pair has two calls, and here are more verdicts".into(),
+                    None,
+                );
+            }
+            let raises_lazily =
+                rule.compose == Composition::Any && outcome.when_missed.is_some() && rule.pair.is_none();
+            if raises_lazily {
+                report(
+                    &[key("expect"), key(implementation)],
+                    "`when_missed` speaks of what stands beside a pair, and a case has nothing beside it".into(),
+                    None,
+                );
+            }
+        }
+    }
+}
+
+/// Every metavariable is declared, and used; and each pattern gives a value when filled in.
+pub(super) fn check_variables(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<String>)) {
+    let used: Vec<&Name> = rule.patterns().flat_map(Pattern::variables).collect();
+    let declared: Vec<String> = rule.forall.keys().map(Name::to_string).collect();
+    let place = if rule.pair.is_some() { "pair" } else { "case" };
+    for name in &used {
+        if !rule.forall.contains_key(*name) {
+            report(
+                &[key(place)],
+                format!("metavariable `{name}` is not declared under `forall`"),
+                suggestion(name.as_str(), &declared),
+            );
+            return;
+        }
+    }
+    for name in rule.forall.keys() {
+        let asked = rule.forall.values().any(|other| other.not.0.contains(name));
+        if !used.contains(&name) && !asked {
+            report(
+                &[key("forall"), key(name.as_str())],
+                format!("metavariable `{name}` is declared and never used"),
+                Some(format!("use it in a pattern as `${{{name}}}`, or take it out")),
+            );
+        }
+    }
+    let bindings: Bindings = rule.forall.iter().map(|(name, variable)| (name.clone(), variable.specimen())).collect();
+    let values: Vec<(Vec<Step>, &Pattern)> = rule
+        .objects
+        .iter()
+        .map(|(name, pattern)| (vec![key("objects"), key(name.as_str())], pattern))
+        .chain(rule.pair.iter().flatten().enumerate().map(|(i, pattern)| (vec![key("pair"), Step::Index(i)], pattern)))
+        .collect();
+    for (path, pattern) in values {
+        match pattern.fill::<Value>(&bindings) {
+            Err(error) => {
+                let reason = error.to_string();
+                let help = unknown_name(&reason).and_then(|(name, known)| suggestion(&name, &known));
+                report(&path, reason, help);
+            }
+            Ok(value) => {
+                if let Err(error) = in_a_case(rule, value).validate() {
+                    report(&path, error.to_string(), None);
+                }
+            }
+        }
+    }
+    if let Some(pattern) = &rule.case {
+        let outcome = pattern.fill::<Case>(&bindings).map_err(|error| error.to_string());
+        match outcome.and_then(|case| case.validate().map(|()| case).map_err(|error| error.to_string())) {
+            Err(reason) => {
+                let help = unknown_name(&reason).and_then(|(name, known)| suggestion(&name, &known));
+                report(&[key("case")], reason, help);
+            }
+            Ok(case) => {
+                let calls = case.calls().count();
+                for (implementation, expectation) in &rule.expect {
+                    if expectation.by_version().any(|(_, outcome)| outcome.calls.len() != calls) {
+                        report(
+                            &[key("expect"), key(implementation)],
+                            format!("the case has {calls} calls: give a list of {calls} verdicts"),
+                            None,
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A case that does nothing but mention `value`, with the classes and the names of the objects of `rule`.
+fn in_a_case(rule: &Rule, value: Value) -> Case {
+    let call = Call { args: vec![value], ..Call::default() };
+    Case {
+        classes: rule.classes.clone(),
+        objects: rule.objects.keys().map(|name| (name.clone(), Value::None)).collect(),
+        // Whether there are enough devices is seen when a case is generated.
+        devices: u32::MAX,
+        steps: vec![crate::case::Step::Call(call)],
+        ..Case::default()
+    }
+}
+
+impl Metavariable {
+    /// The domains that are given.
+    fn domains(&self) -> usize {
+        let Self { dtype, shape, int, float, name, one_of, tree, siblings, items, not: _ } = self;
+        [
+            dtype.is_some(),
+            shape.is_some(),
+            int.is_some(),
+            float.is_some(),
+            name.is_some(),
+            one_of.is_some(),
+            tree.is_some(),
+            siblings.is_some(),
+            items.is_some(),
+        ]
+        .into_iter()
+        .filter(|given| *given)
+        .count()
+    }
+
+    /// Whether it ranges over exactly one thing.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self.domains() {
+            1 if self.one_of.as_ref().is_some_and(Vec::is_empty) => Err("`one_of` has no values".into()),
+            1 => Ok(()),
+            0 => Err(
+                "a metavariable says what it ranges over: `dtype`, `shape`, `int`, `float`, `name`, `one_of` or `tree`"
+                    .into(),
+            ),
+            _ => Err("a metavariable ranges over one thing, and here are several".into()),
+        }
+    }
+
+    /// A value that it can stand for, to try a pattern with.
+    fn specimen(&self) -> Tree {
+        let text = |text: &str| Tree::String(text.to_owned());
+        if self.dtype.is_some() {
+            text("f32")
+        } else if self.shape.is_some() {
+            text("2,3")
+        } else if let Some(range) = self.int {
+            range.min.into()
+        } else if self.float.is_some() {
+            0.5.into()
+        } else if self.name.is_some() {
+            text("a")
+        } else if let Some(values) = &self.one_of {
+            values.first().cloned().unwrap_or(Tree::Null)
+        } else if self.tree.is_some() {
+            text("f32[]")
+        } else if let Some(range) = self.siblings {
+            Tree::Sequence((0..range.min).map(|_| text("f32[]")).collect())
+        } else if let Some(range) = self.items {
+            let item = |i| Tree::Sequence(vec![Tree::from(i), text("f32[]")]);
+            Tree::Sequence((0..range.min).map(item).collect())
+        } else {
+            Tree::Null
+        }
+    }
+}
