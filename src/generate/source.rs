@@ -32,12 +32,6 @@ impl Source {
         Self { feed: Feed::Playback(choices.into_iter()), made: Vec::new() }
     }
 
-    /// The choices in the bytes of a fuzzer's input.
-    #[must_use]
-    pub fn bytes(bytes: &[u8]) -> Self {
-        Self::playback(bytes.iter().map(|byte| u32::from(*byte)).collect())
-    }
-
     /// A number in `0..bound`.
     pub fn below(&mut self, bound: u32) -> u32 {
         let choice = match &mut self.feed {

@@ -371,11 +371,7 @@ impl Sorter<'_> {
         match python::hash(value) {
             Ok(hash) => hash,
             Err(raised) => {
-                let class = if raised.0 == "TypeError" {
-                    Raised::new(&self.profile.unhashable)
-                } else {
-                    self.profile.hash_raises.as_ref().map_or(raised, |class| Raised::new(class))
-                };
+                let class = if raised.0 == "TypeError" { Raised::new(&self.profile.unhashable) } else { raised };
                 faults.hash.get_or_insert(class);
                 0
             }
@@ -428,6 +424,11 @@ impl Sorter<'_> {
 fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
     match &**value {
         Kind::Array(array) => match &array.library {
+            Library::Jax { placement, .. }
+                if placement.committed && matches!(array.dtype.name(), "i2" | "i4" | "u2" | "u4") =>
+            {
+                LeafKind::CommittedSubByteArray
+            }
             Library::Jax { .. } => LeafKind::JaxArray,
             Library::Key { .. } => LeafKind::PrngKey,
             Library::Numpy { .. } if array.dtype.is_foreign() => LeafKind::ForeignArray,

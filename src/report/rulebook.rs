@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::spec::{Outcome, Planting, Profile, Rule, Spec};
+use crate::spec::{Planting, Profile, Rule, Spec};
 
 /// The page of a family; `None` if there is no such family.
 #[must_use]
@@ -92,15 +92,6 @@ pub fn profile(profile: &Profile) -> String {
         let _ = writeln!(page, "  source: {source}");
     }
     page
-}
-
-/// A rule in one line.
-#[must_use]
-pub fn line(rule: &Rule, outcome: Option<&Outcome>) -> String {
-    match outcome {
-        Some(outcome) => format!("{:<44} {outcome}", rule.id),
-        None => rule.id.clone(),
-    }
 }
 
 /// `text` in lines of at most 100 characters.

@@ -5,7 +5,7 @@ use serde_yaml::Value as Tree;
 
 use super::load::{key, suggestion, unknown_name};
 use super::spans::Step;
-use super::{Bindings, Composition, Metavariable, Pattern, Places, Rule};
+use super::{Bindings, Metavariable, Pattern, Places, Rule};
 use crate::case::{Call, Case, Name, Value};
 
 /// Whether the parts of a rule fit each other.
@@ -36,9 +36,8 @@ pub(super) fn check_shape(rule: &Rule, report: &mut impl FnMut(&[Step], String, 
                     None,
                 );
             }
-            let raises_lazily =
-                rule.compose == Composition::Any && outcome.when_missed.is_some() && rule.pair.is_none();
-            if raises_lazily {
+            let speaks_of_neighbours = outcome.when_missed.is_some() && rule.pair.is_none();
+            if speaks_of_neighbours {
                 report(
                     &[key("expect"), key(implementation)],
                     "`when_missed` speaks of what stands beside a pair, and a case has nothing beside it".into(),

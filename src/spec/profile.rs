@@ -31,11 +31,8 @@ pub struct Profile {
     /// The exception for None as a key of an OrderedDict or defaultdict, where there is one.
     #[serde(default)]
     pub none_key: Option<String>,
-    /// The exception that an unhashable static argument (`TypeError` from `hash`) becomes.
+    /// The exception that an unhashable static argument (`TypeError` from `hash`) becomes; other errors stay as they are.
     pub unhashable: String,
-    /// The exception that any other error in `__hash__` of a static becomes; as it is if not given.
-    #[serde(default)]
-    pub hash_raises: Option<String>,
     /// Which of two errors comes first.
     pub errors: Vec<ErrorStage>,
     /// Whether the fast path overlooks negative `static_argnums`, so that it takes those arguments for dynamic.
@@ -108,6 +105,8 @@ pub enum Role {
 pub enum LeafKind {
     /// A `jax.Array`.
     JaxArray,
+    /// A `jax.Array` of a dtype of less than a byte that is committed to its device.
+    CommittedSubByteArray,
     /// A typed PRNG key array.
     PrngKey,
     /// A `numpy.ndarray` or a subclass, in native byte order.

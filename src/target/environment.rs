@@ -156,12 +156,6 @@ pub fn command(
     Ok((words, env))
 }
 
-/// The interpreter of the private environment of that jax; set up if it has to be. For tests that run Python themselves.
-pub fn interpreter(version: Option<&str>, progress: &mut dyn Progress) -> Result<PathBuf, EnvironmentError> {
-    let (pin, base) = choose("jax.jit", version, progress)?;
-    set_up(&home(), pin, &base, progress)
-}
-
 fn home() -> PathBuf {
     let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder("JITKEY_HOME").unwrap_or_else(|| {
