@@ -279,6 +279,23 @@ pub struct Placement {
     pub memory_kind: Option<String>,
 }
 
+impl Placement {
+    /// Whether the array is committed: asked for, or because it was put somewhere.
+    #[must_use]
+    pub fn is_committed(&self) -> bool {
+        self.committed || self.sharding.is_some() || self.layout.is_some() || self.memory_kind.is_some()
+    }
+
+    /// The devices that it is on: one, or those of its mesh, which are the first.
+    #[must_use]
+    pub fn devices(&self) -> Vec<u32> {
+        match &self.sharding {
+            None => vec![self.device],
+            Some(named) => (0..named.mesh.values().product()).collect(),
+        }
+    }
+}
+
 fn is_zero(n: &u32) -> bool {
     *n == 0
 }

@@ -22,4 +22,4 @@ pub use value::{
     ClosureForm, DefForm, DefaultDictForm, DictItems, Form, LambdaForm, MakeForm, MethodForm, NestContainer, NestForm,
     NewForm, OutputForm, PartialForm, Real, Value, WrapForm, Wrapper,
 };
-pub use verdict::{Layer, LayerSet, Verdict};
+pub use verdict::{Behaviour, Layer, LayerSet, Verdict};

@@ -175,6 +175,49 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// What a call did: how deep it went, and whether the program that served it was traced from something visibly different.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Behaviour {
+    /// How deep it went.
+    pub verdict: Verdict,
+    /// Whether the program that served it is a stale one.
+    pub stale: bool,
+}
+
+impl Behaviour {
+    /// The part of it that a target could report which observes only `visible`, and staleness only if `sees_stale`.
+    #[must_use]
+    pub fn seen_by(&self, visible: LayerSet, sees_stale: bool) -> Self {
+        Self { verdict: self.verdict.seen_by(visible), stale: self.stale && sees_stale }
+    }
+}
+
+impl From<Verdict> for Behaviour {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, stale: false }
+    }
+}
+
+impl fmt::Display for Behaviour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.verdict, if self.stale { " (stale)" } else { "" })
+    }
+}
+
+impl Serialize for Behaviour {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Stale<'b> {
+            verdict: &'b Verdict,
+            stale: bool,
+        }
+        match self {
+            Self { verdict, stale: false } => verdict.serialize(serializer),
+            Self { verdict, stale } => Stale { verdict, stale: *stale }.serialize(serializer),
+        }
+    }
+}
+
 /// The forms of a verdict that are not one of the five words.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

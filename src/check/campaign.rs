@@ -46,6 +46,8 @@ pub struct Campaign<'s> {
     pub spec: &'s Spec,
     /// Makes the pairs.
     pub generator: Generator<'s>,
+    /// Config flags that the target has and the spec doesn't know: each is a failure.
+    pub unknown_flags: Vec<String>,
     /// The model's profile.
     pub profile: &'s Profile,
     /// Version of the implementation.
@@ -192,10 +194,14 @@ impl<'s> Campaign<'s> {
 
     fn empty_summary(&self) -> Summary {
         let mut summary = Summary::default();
+        summary.failures.extend(self.unknown_flags.iter().map(|flag| Failure {
+            rules: "spec/flags.yaml".to_owned(),
+            reason: format!("the target has the config flag {flag}, and the spec doesn't say which keys it is part of"),
+        }));
         for rule in self.generator.rules() {
             let family = summary.families.entry(rule.family().to_owned()).or_default();
             family.rules += 1;
-            family.hazards += usize::from(self.generator.outcome(rule).is_some_and(|outcome| outcome.stale));
+            family.hazards += usize::from(self.generator.outcome(rule).is_some_and(|outcome| outcome.is_stale()));
             summary.rules.insert(rule.id.clone(), 0);
         }
         summary

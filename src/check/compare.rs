@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::case::{Case, LayerSet, Verdict};
-use crate::model::{ModelError, predict};
+use crate::case::{Behaviour, Case, LayerSet, Verdict};
+use crate::model::{ModelError, Prediction, predict};
 use crate::spec::Profile;
-use crate::target::Observation;
+use crate::target::{CallObservation, Observation};
 
 /// Who stands alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -34,15 +34,15 @@ impl Alone {
     }
 }
 
-/// What the witnesses say, one verdict a call each, as far as the target can see.
+/// What the witnesses say of each call, as far as the target can see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Testimony {
     /// What follows from the rules.
-    pub rule: Vec<Verdict>,
+    pub rule: Vec<Behaviour>,
     /// What the model predicts.
-    pub model: Vec<Verdict>,
+    pub model: Vec<Behaviour>,
     /// What the target did. An answer that is no result is an error of that name.
-    pub target: Vec<Verdict>,
+    pub target: Vec<Behaviour>,
 }
 
 /// What came of a case.
@@ -66,26 +66,33 @@ pub enum Judgement {
 #[must_use]
 pub fn judge(
     case: &Case,
-    expected: &[Verdict],
+    expected: &[Behaviour],
     profile: &Profile,
     visible: LayerSet,
     observation: &Observation,
 ) -> Judgement {
+    let all = |class: &str| vec![Verdict::Error(class.to_owned()).into(); expected.len()];
+    let mut compared = vec![true; expected.len()];
     let target = match observation {
-        Observation::Calls(calls) => calls.iter().map(|call| call.verdict().seen_by(visible)).collect(),
+        Observation::Calls(calls) => {
+            compared = calls.iter().map(|call| call.served.is_some()).collect();
+            calls.iter().map(CallObservation::behaviour).collect()
+        }
         Observation::Unsupported(what) => return Judgement::Unsupported(what.clone()),
         Observation::Unbuildable(_) => return Judgement::Unbuildable,
         Observation::Failed(why) => return Judgement::Failed(why.clone()),
-        Observation::Crashed(_) => vec![Verdict::Error("crash".to_owned()); expected.len()],
-        Observation::TimedOut => vec![Verdict::Error("time-out".to_owned()); expected.len()],
+        Observation::Crashed(_) => all("crash"),
+        Observation::TimedOut => all("time-out"),
     };
-    let seen = |verdicts: &[Verdict]| verdicts.iter().map(|verdict| verdict.seen_by(visible)).collect::<Vec<_>>();
+    // A target that didn't compare a program with one made on an empty cache says nothing of whether it is stale.
+    let seen = |(i, call): (usize, Behaviour)| call.seen_by(visible, compared.get(i) == Some(&true));
+    let as_seen = |calls: Vec<Behaviour>| calls.into_iter().enumerate().map(seen).collect::<Vec<_>>();
     let model = match predict(case, profile) {
-        Ok(model) => seen(&model),
+        Ok(model) => as_seen(model.iter().map(Prediction::behaviour).collect()),
         Err(ModelError::Unbuildable(_)) => return Judgement::Unbuildable,
         Err(error @ ModelError::Unsupported(_)) => return Judgement::Unpredictable(error.to_string()),
     };
-    let rule = seen(expected);
+    let (rule, target) = (as_seen(expected.to_vec()), as_seen(target));
     let alone = match (rule == model, model == target, rule == target) {
         (true, true, _) => return Judgement::Holds,
         (true, false, _) => Alone::Target,

@@ -49,7 +49,7 @@ impl Finding {
     /// The case with what the rules expect of it, as a file that every verb can read.
     #[must_use]
     pub fn case_file(&self) -> CaseFile {
-        let outcome = Outcome { calls: self.testimony.rule.clone(), stale: false, when_missed: None };
+        let outcome = Outcome { calls: self.testimony.rule.clone(), when_missed: None };
         CaseFile {
             id: format!("finding/{}", self.rules.join("+")),
             says: self.says.join(" "),

@@ -128,6 +128,7 @@ impl Check {
             spec.profile(&about.implementation, &version).expect("opening a target checks that it has a profile");
         let wanted = |rule: &crate::spec::Rule| globs.is_empty() || globs.iter().any(|glob| glob.is_match(&rule.id));
         let generator = Generator::new(spec, &profile.profile, &version, wanted).expect("there is a profile");
+        let (generator, unknown_flags) = generator.with_flags(&about.flags);
         if generator.rules().len() == 0 {
             return Err(CliError::Usage(format!(
                 "no rule about {} {} matches; `jitkey list rules` shows them",
@@ -138,6 +139,7 @@ impl Check {
         Ok(Campaign {
             spec,
             generator,
+            unknown_flags: if globs.is_empty() { unknown_flags } else { Vec::new() },
             profile,
             version: about.version.clone(),
             visible: about.layers,

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{CliError, End, input, print};
-use crate::case::{Verdict, text};
+use crate::case::{Behaviour, text};
 use crate::model::{Difference, ModelError, Simulation};
 use crate::spec::{CaseFile, Profile, Spec, Version};
 use crate::target::environment;
@@ -31,7 +31,7 @@ struct Line<'l> {
     api: &'l str,
     version: &'l str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    verdicts: Option<Vec<Verdict>>,
+    verdicts: Option<Vec<Behaviour>>,
     /// For each call that missed the fast path: how its key differs from the one filed there last.
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<Vec<Vec<Difference>>>,
@@ -74,7 +74,7 @@ impl Predict {
         };
         match simulate(file, profile) {
             Ok((verdicts, differences)) => {
-                line.as_expected = expected.map(|expected| expected.calls == verdicts);
+                line.as_expected = expected.map(|expected| expected.completed(&verdicts) == verdicts);
                 line.verdicts = Some(verdicts);
                 line.differences = Some(differences);
             }
@@ -88,12 +88,12 @@ impl Predict {
     }
 }
 
-fn simulate(file: &CaseFile, profile: &Profile) -> Result<(Vec<Verdict>, Vec<Vec<Difference>>), ModelError> {
+fn simulate(file: &CaseFile, profile: &Profile) -> Result<(Vec<Behaviour>, Vec<Vec<Difference>>), ModelError> {
     let mut simulation = Simulation::explaining(&file.case, profile)?;
     let mut predictions = (Vec::new(), Vec::new());
     for step in &file.case.steps {
         if let Some(prediction) = simulation.step(step)? {
-            predictions.0.push(prediction.verdict);
+            predictions.0.push(prediction.behaviour());
             predictions.1.push(prediction.differences);
         }
     }

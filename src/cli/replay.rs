@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::predict::profile;
 use super::{CliError, End, Running, input, print, style};
-use crate::case::Verdict;
+use crate::case::Behaviour;
 use crate::check::{Judgement, judge};
-use crate::model::predict;
+use crate::model::{Prediction, predict};
 use crate::spec::{CaseFile, Spec};
-use crate::target::{Observation, Target, TargetName, open};
+use crate::target::{CallObservation, Observation, Target, TargetName, open};
 
 /// Run cases on a target again, and compare with what is expected and predicted.
 #[derive(Debug, Args)]
@@ -52,12 +52,13 @@ impl Replay {
             return Ok(End::Well);
         }
         let (version, profile) = profile(spec, &about.implementation, &about.version)?;
-        let expected = file.expect.as_ref().and_then(|expect| expect.at(&version)).map(|outcome| outcome.calls.clone());
+        let expected = file.expect.as_ref().and_then(|expect| expect.at(&version));
         let predicted = predict(&file.case, profile);
         let observation = target.observe(std::slice::from_ref(&file.case))?.remove(0);
-        let rule = expected.clone().or_else(|| predicted.as_ref().ok().cloned()).unwrap_or_default();
+        let predictions: Vec<Behaviour> = predicted.iter().flatten().map(Prediction::behaviour).collect();
+        let rule = expected.map_or_else(|| predictions.clone(), |outcome| outcome.completed(&predictions));
         let judgement = judge(&file.case, &rule, profile, about.layers, &observation);
-        let words = |verdicts: &[Verdict]| verdicts.iter().map(Verdict::to_string).collect::<Vec<_>>().join(", ");
+        let words = |calls: &[Behaviour]| calls.iter().map(Behaviour::to_string).collect::<Vec<_>>().join(", ");
         let style = style();
         let (verdict, end) = match &judgement {
             Judgement::Holds => (format!("{}holds{}", style.good, style.end), End::Well),
@@ -70,15 +71,15 @@ impl Replay {
         for (i, call) in file.case.calls().enumerate() {
             print(&format!("    call {}    {call}", i + 1));
         }
-        if let Some(expected) = &expected {
-            print(&format!("  expected   {}", words(expected)));
+        if let Some(expected) = expected {
+            print(&format!("  expected   {}", words(&expected.calls)));
         }
         print(&format!(
             "  predicted  {}",
-            predicted.as_ref().map_or_else(ToString::to_string, |verdicts| words(verdicts))
+            predicted.as_ref().map_or_else(ToString::to_string, |_| words(&predictions))
         ));
         if let Observation::Calls(calls) = &observation {
-            print(&format!("  observed   {}", words(&calls.iter().map(|call| call.verdict()).collect::<Vec<_>>())));
+            print(&format!("  observed   {}", words(&calls.iter().map(CallObservation::behaviour).collect::<Vec<_>>())));
             for error in calls.iter().filter_map(|call| call.error.as_ref()) {
                 print(&format!(
                     "  {}{}: {}{}",

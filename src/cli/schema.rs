@@ -5,7 +5,7 @@ use schemars::{Schema, schema_for};
 
 use super::{CliError, End, print};
 use crate::case::Case;
-use crate::spec::{CaseFile, Contexts, Profile, RuleFile};
+use crate::spec::{CaseFile, Contexts, Flags, Profile, RuleFile};
 use crate::target::protocol::{HelloReply, Reply, Request};
 
 /// Print a JSON Schema, for editors and for other implementations.
@@ -23,6 +23,8 @@ enum SchemaName {
     Profile,
     /// spec/contexts.yaml.
     Contexts,
+    /// spec/flags.yaml.
+    Flags,
     /// A file under spec/cases/.
     Cases,
     /// A case alone, as the protocol carries it.
@@ -44,6 +46,7 @@ fn schema(name: SchemaName) -> Schema {
         SchemaName::Rules => schema_for!(RuleFile),
         SchemaName::Profile => schema_for!(Profile),
         SchemaName::Contexts => schema_for!(Contexts),
+        SchemaName::Flags => schema_for!(Flags),
         SchemaName::Cases => schema_for!(Vec<CaseFile>),
         SchemaName::Case => schema_for!(Case),
         SchemaName::Protocol => schema_for!(Lines),

@@ -2,6 +2,7 @@
 
 use serde_yaml::Value as Tree;
 
+use super::plant::{Surroundings, tagged};
 use super::{Discard, Source};
 use crate::case::{Dtype, Name};
 use crate::spec::{Bindings, Contexts, DtypeClass, Metavariable, Numbers, ShapeDomain};
@@ -12,7 +13,7 @@ const ATTEMPTS: usize = 20;
 /// Draws all of `variables`, in order.
 pub fn bindings<'v>(
     source: &mut Source,
-    contexts: &Contexts,
+    around: Surroundings<'_>,
     variables: impl Iterator<Item = (&'v Name, &'v Metavariable)>,
 ) -> Result<Bindings, Discard> {
     let mut bound = Bindings::new();
@@ -20,7 +21,7 @@ pub fn bindings<'v>(
         let different =
             |value: &Tree, bound: &Bindings| variable.not.0.iter().all(|other| bound.get(other) != Some(value));
         let value = (0..ATTEMPTS)
-            .map(|attempt| value(source, contexts, variable, attempt))
+            .filter_map(|attempt| value(source, around, variable, attempt))
             .find(|value| different(value, &bound))
             .ok_or(Discard::NotDistinct)?;
         bound.insert(name.clone(), value);
@@ -32,10 +33,16 @@ fn text(text: impl Into<String>) -> Tree {
     Tree::String(text.into())
 }
 
-/// One value. `attempt` moves choices that are played back and would repeat themselves for ever.
-fn value(source: &mut Source, contexts: &Contexts, variable: &Metavariable, attempt: usize) -> Tree {
-    let Metavariable { dtype, shape, int, float, name, one_of, tree, siblings: count, items: pairs, not: _ } = variable;
-    if let Some(class) = dtype {
+/// One value, if the domain has any. `attempt` moves choices that are played back and would repeat themselves for ever.
+fn value(source: &mut Source, around: Surroundings<'_>, variable: &Metavariable, attempt: usize) -> Option<Tree> {
+    let Metavariable { dtype, shape, int, float, name, one_of, tree, siblings: count, items: pairs, flag, not: _ } = variable;
+    let contexts = around.contexts;
+    Some(if let Some(domain) = flag {
+        let all: Vec<_> = around.flags.iter().filter(|flag| domain.has(&flag.effect)).collect();
+        let i = source.below(u32::try_from(all.len()).unwrap_or(1)) as usize + attempt;
+        let flag = all.get(i % all.len().max(1))?;
+        tagged(&flag.name, flag.value.clone())
+    } else if let Some(class) = dtype {
         let all = dtypes(*class);
         let i = source.below(u32::try_from(all.len()).unwrap_or(1)) as usize + attempt;
         text(all[i % all.len()])
@@ -65,7 +72,7 @@ fn value(source: &mut Source, contexts: &Contexts, variable: &Metavariable, atte
         items(source, contexts, *range)
     } else {
         Tree::Null
-    }
+    })
 }
 
 fn items(source: &mut Source, contexts: &Contexts, range: Numbers) -> Tree {
@@ -84,11 +91,6 @@ fn arrays(source: &mut Source, contexts: &Contexts, depth: i64) -> Tree {
     }
     let n = source.below(3) + 1;
     let inside: Vec<Tree> = (0..n).map(|_| arrays(source, contexts, depth - 1)).collect();
-    let tagged = |tag: &str, inside: Tree| {
-        let mut map = serde_yaml::Mapping::new();
-        map.insert(text(tag), inside);
-        Tree::Mapping(map)
-    };
     match source.below(3) {
         0 => tagged("tuple", Tree::Sequence(inside)),
         1 => Tree::Sequence(inside),

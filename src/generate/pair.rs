@@ -3,10 +3,10 @@
 use indexmap::IndexMap;
 use serde_yaml::Value as Tree;
 
-use super::plant::{Definitions, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
+use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
 use super::source::Source;
-use crate::case::{Call, Case, DefForm, Form, LayerSet, Name, Step, Value, Verdict};
-use crate::spec::{Body, Composition, Outcome, Passing, Planting, Rule, Spec, Version};
+use crate::case::{Behaviour, Call, Case, DefForm, Form, Layer, LayerSet, Name, Step, Value, Verdict, text};
+use crate::spec::{Body, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Version};
 
 /// Why a draw gave no case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,10 +37,8 @@ impl Plan<'_> {
 /// What the rules say of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// One verdict a call.
-    pub calls: Vec<Verdict>,
-    /// Whether a hit of the last call is stale, as the rule says.
-    pub stale: bool,
+    /// One for each call.
+    pub calls: Vec<Behaviour>,
 }
 
 /// A case with what the rules say of it.
@@ -62,6 +60,8 @@ pub struct Generator<'s> {
     positions: &'s [String],
     rules: Vec<(&'s Rule, &'s Outcome)>,
     composable: Vec<&'s Rule>,
+    flags: Vec<Flag>,
+    profile: &'s Profile,
 }
 
 /// How many pairs a case has, by weight.
@@ -88,7 +88,28 @@ impl<'s> Generator<'s> {
             .filter(|(rule, _)| rule.pair.is_some() && rule.compose == Composition::Any)
             .map(|(rule, _)| *rule)
             .collect();
-        Some(Self { spec, implementation, positions: &profile.positions, rules, composable })
+        // Without a registry every flag of the spec has one other value.
+        let other = |name: &String| (name.clone(), tagged("str", Tree::String("other".to_owned())));
+        let flags = flags_of(profile, profile.flags.keys().map(other));
+        Some(Self { spec, implementation, positions: &profile.positions, rules, composable, flags, profile })
+    }
+
+    /// The same with the config flags of a target, by name with their present and another value; beside it the names of
+    /// those that the spec doesn't know.
+    ///
+    /// # Panics
+    /// Never: every value has a text form.
+    #[must_use]
+    pub fn with_flags(self, registry: &IndexMap<String, [Value; 2]>) -> (Self, Vec<String>) {
+        let other = |(name, [_, other]): (&String, &[Value; 2])| {
+            (name.clone(), text::from_yaml(&text::to_yaml(other)).expect("what was written can be read"))
+        };
+        let unknown = registry.keys().filter(|name| !self.profile.flags.contains_key(*name)).cloned().collect();
+        if registry.is_empty() {
+            return (self, unknown);
+        }
+        let flags = flags_of(self.profile, registry.iter().map(other));
+        (Self { flags, ..self }, unknown)
     }
 
     /// The rules, in the order of the spec.
@@ -111,8 +132,15 @@ impl<'s> Generator<'s> {
         }
         // Which of two errors wins is a law of its own; a composition has one at most.
         let mut may_raise = !can_raise(outcome);
+        let mut may_surround = !self.is_ambient(rule);
         for _ in 0..source.weighted(COMPOSED.into_iter()) {
             let other = *source.pick(&self.composable);
+            // Two contexts could set the same thing.
+            let surrounds = self.is_ambient(other);
+            if surrounds && !may_surround {
+                continue;
+            }
+            may_surround &= !surrounds;
             let raises = self.outcome(other).is_some_and(can_raise);
             if !raises || may_raise {
                 may_raise &= !raises;
@@ -129,10 +157,10 @@ impl<'s> Generator<'s> {
             let outcome = self.outcome(rule).ok_or(Discard::NoPosition)?;
             let mut definitions = Definitions::default();
             let filled =
-                instantiate(source, &self.spec.contexts, rule, &mut definitions, std::slice::from_ref(pattern))?;
+                instantiate(source, self.around(), rule, &mut definitions, std::slice::from_ref(pattern))?;
             let mut case: Case = read(&filled[0])?;
             define(&mut case, definitions)?;
-            let expected = Expected { calls: outcome.calls.clone(), stale: outcome.stale };
+            let expected = Expected { calls: outcome.calls.clone() };
             return checked(Pair { case, expected, positions: Vec::new() });
         }
         let mut definitions = Definitions::default();
@@ -151,8 +179,14 @@ impl<'s> Generator<'s> {
         checked(Pair { case, expected: self.expected(plan)?, positions })
     }
 
-    fn around(&self) -> Surroundings<'s> {
-        Surroundings { contexts: &self.spec.contexts, implementation: self.implementation }
+    fn around(&self) -> Surroundings<'_> {
+        Surroundings { contexts: &self.spec.contexts, implementation: self.implementation, flags: &self.flags }
+    }
+
+    /// Whether the pair of `rule` surrounds the calls.
+    fn is_ambient(&self, rule: &Rule) -> bool {
+        let positions = &self.spec.contexts.positions;
+        rule.places.of(self.implementation).iter().any(|place| positions.get(place).is_some_and(|spec| spec.ambient))
     }
 
     /// The pair of `rule`, planted through all stages but the last one, the tree; and whether that stage is to come.
@@ -170,7 +204,7 @@ impl<'s> Generator<'s> {
         }
         let position = *source.pick(&places);
         let patterns = rule.pair.as_ref().ok_or(Discard::NoPosition)?;
-        let filled = instantiate(source, contexts, rule, definitions, patterns)?;
+        let filled = instantiate(source, self.around(), rule, definitions, patterns)?;
         let sides = <[Tree; 2]>::try_from(filled).map_err(|_| Discard::NoPosition)?;
         let planted = plant(source, self.around(), rule, position, sides, definitions, "tree")?;
         let in_tree = rule.planting == Planting::Anywhere
@@ -211,7 +245,7 @@ impl<'s> Generator<'s> {
         for _ in 0..source.number(contexts.arguments) {
             let value = source.pick(&contexts.leaves).clone();
             let extra =
-                Planted { sides: [value.clone(), value], position: String::new(), is_static: false, by: Passing::Any };
+                Planted { sides: [value.clone(), value], position: String::new(), is_static: false, by: Passing::Any, ambient: false };
             let place = source.below(u32::try_from(arguments.len() + 1).unwrap_or(1)) as usize;
             arguments.insert(arguments.len() - place, extra);
         }
@@ -219,6 +253,12 @@ impl<'s> Generator<'s> {
         let mut calls = [Call::default(), Call::default()];
         let mut keyword_names = ["a", "b", "c", "d", "e", "f"].into_iter();
         for argument in arguments {
+            if argument.ambient {
+                for (call, side) in calls.iter_mut().zip(&argument.sides) {
+                    call.context = read(side)?;
+                }
+                continue;
+            }
             let keyword = match argument.by {
                 Passing::Position => false,
                 Passing::Keyword => true,
@@ -254,11 +294,12 @@ impl<'s> Generator<'s> {
         let first = outcomes
             .iter()
             .filter(|outcome| outcome.calls.len() == 2)
-            .map(|outcome| outcome.calls[0].clone())
+            .map(|outcome| outcome.calls[0].verdict.clone())
             .find(|verdict| matches!(verdict, Verdict::Error(_)))
             .unwrap_or(Verdict::TRACE);
-        let mut verdicts: Vec<&Verdict> = outcomes.iter().map(|outcome| outcome.last()).collect();
-        if verdicts.iter().any(|verdict| **verdict != Verdict::HIT) {
+        let mut verdicts: Vec<&Verdict> = outcomes.iter().map(|outcome| &outcome.last().verdict).collect();
+        let fast = verdicts.iter().all(|verdict| **verdict == Verdict::HIT);
+        if !fast {
             verdicts.extend(outcomes.iter().filter_map(|outcome| outcome.when_missed.as_ref()));
         }
         let error = verdicts.iter().find(|verdict| matches!(verdict, Verdict::Error(_)));
@@ -269,9 +310,20 @@ impl<'s> Generator<'s> {
                 Verdict::Error(_) => all,
             })),
         };
-        let stale = last == Verdict::HIT && outcomes.iter().any(|outcome| outcome.stale);
-        Ok(Expected { calls: vec![first, last], stale })
+        // Whatever is not traced again is served by the program of the first call.
+        let served = matches!(last, Verdict::Missed(missed) if !missed.contains(Layer::Trace));
+        let stale = served && outcomes.iter().any(|outcome| outcome.last().stale);
+        Ok(Expected { calls: vec![first.into(), Behaviour { verdict: last, stale }] })
     }
+}
+
+/// The flags that the profile knows.
+fn flags_of(profile: &Profile, named: impl Iterator<Item = (String, Tree)>) -> Vec<Flag> {
+    let known = |(name, value): (String, Tree)| {
+        let effect = profile.flags.get(&name)?.clone();
+        Some(Flag { name, value, effect })
+    };
+    named.filter_map(known).collect()
 }
 
 /// A function whose body uses nothing: all its programs are the same, so that compiling them costs little.
@@ -280,7 +332,8 @@ fn idle_function() -> Value {
 }
 
 fn can_raise(outcome: &Outcome) -> bool {
-    outcome.calls.iter().chain(&outcome.when_missed).any(|verdict| matches!(verdict, Verdict::Error(_)))
+    let calls = outcome.calls.iter().map(|call| &call.verdict);
+    calls.chain(&outcome.when_missed).any(|verdict| matches!(verdict, Verdict::Error(_)))
 }
 
 fn define(case: &mut Case, definitions: Definitions) -> Result<(), Discard> {

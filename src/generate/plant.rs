@@ -5,7 +5,7 @@ use serde_yaml::{Mapping, Value as Tree};
 
 use super::{Discard, Source, draw};
 use crate::case::{Class, Name, text};
-use crate::spec::{Bindings, Contexts, Passing, Pattern, Planting, Rule};
+use crate::spec::{Bindings, Contexts, FlagEffect, Passing, Pattern, Planting, Rule};
 
 /// Both sides of a pair, with what stands around them.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub struct Planted {
     pub position: String,
     pub is_static: bool,
     pub by: Passing,
+    /// The sides are contexts, not arguments.
+    pub ambient: bool,
 }
 
 /// The classes and objects that planted pairs use.
@@ -72,14 +74,14 @@ impl Renaming {
 /// Draws the metavariables of `rule` and fills in its patterns; the definitions of the rule join the others.
 pub fn instantiate(
     source: &mut Source,
-    contexts: &Contexts,
+    around: Surroundings<'_>,
     rule: &Rule,
     definitions: &mut Definitions,
     patterns: &[Pattern],
 ) -> Result<Vec<Tree>, Discard> {
-    let bindings = draw::bindings(source, contexts, rule.forall.iter())?;
+    let bindings = draw::bindings(source, around, rule.forall.iter())?;
     let reserved: Vec<&Name> =
-        contexts.wrappers.values().flat_map(|stage| &stage.kinds).flat_map(|kind| kind.classes.keys()).collect();
+        around.contexts.wrappers.values().flat_map(|stage| &stage.kinds).flat_map(|kind| kind.classes.keys()).collect();
     let renaming = Renaming::avoiding(definitions, &reserved, rule);
     let filled = |pattern: &Pattern| {
         let mut tree = pattern.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
@@ -104,6 +106,15 @@ pub fn instantiate(
 pub struct Surroundings<'s> {
     pub contexts: &'s Contexts,
     pub implementation: &'s str,
+    pub flags: &'s [Flag],
+}
+
+/// A config flag of the target, with another value than it has and what it does to a call under that.
+#[derive(Debug, Clone)]
+pub struct Flag {
+    pub name: String,
+    pub value: Tree,
+    pub effect: FlagEffect,
 }
 
 /// Plants the sides at a position of the rule, through all stages but the one named `later`.
@@ -117,7 +128,7 @@ pub fn plant(
     later: &str,
 ) -> Result<Planted, Discard> {
     let spec = &around.contexts.positions[position];
-    let mut planted = Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by };
+    let mut planted = Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by, ambient: spec.ambient };
     if rule.planting == Planting::Anywhere {
         for stage in spec.through.iter().filter(|stage| *stage != later) {
             wrap(source, around, stage, &mut planted.sides, definitions)?;
@@ -134,7 +145,7 @@ pub fn wrap(
     sides: &mut [Tree; 2],
     definitions: &mut Definitions,
 ) -> Result<(), Discard> {
-    let Surroundings { contexts, implementation } = around;
+    let Surroundings { contexts, implementation, .. } = around;
     let stage = &contexts.wrappers[stage];
     let hole = Name::new("hole").expect("a literal name");
     let kinds: Vec<_> = stage
@@ -144,7 +155,7 @@ pub fn wrap(
         .collect();
     for _ in 0..source.number(stage.depth) {
         let kind = kinds[source.weighted(kinds.iter().map(|kind| kind.weight))];
-        let mut bindings: Bindings = draw::bindings(source, contexts, kind.forall.iter())?;
+        let mut bindings: Bindings = draw::bindings(source, around, kind.forall.iter())?;
         for side in sides.iter_mut() {
             bindings.insert(hole.clone(), std::mem::take(side));
             *side = kind.value.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;

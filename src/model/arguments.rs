@@ -58,11 +58,32 @@ pub struct Arguments {
     pub mask: Vec<bool>,
     pub positional: usize,
     pub keywords: Vec<Name>,
+    /// The names as a `**kwargs` of the body has them.
+    pub keywords_in_order: Vec<Name>,
     pub static_positions: Vec<usize>,
     /// The positions and names of what is donated.
     pub donated: (Vec<usize>, Vec<Name>),
     /// Whether the body can be called so at all.
     pub bindable: bool,
+    /// Under `jax.vmap`: how many elements there are.
+    pub batch: Option<u64>,
+}
+
+impl Arguments {
+    /// The arguments of one element, under a `jax.vmap` over the first dimension of each.
+    pub fn unbatched(mut self) -> Result<Self, Raised> {
+        for leaf in &mut self.leaves {
+            let mut aval = Aval::clone(&leaf.aval);
+            if aval.shape.is_empty() {
+                return Err(Raised::new("ValueError"));
+            }
+            self.batch = Some(aval.shape.remove(0));
+            // What is inside a transformation is no array on a device.
+            aval.placement = None;
+            leaf.aval = Rc::new(aval);
+        }
+        Ok(self)
+    }
 }
 
 /// A call, as objects.
@@ -174,6 +195,7 @@ impl Sorter<'_> {
         let Invocation { args, kwargs, options, .. } = self.call;
         let (numbers, names) = self.statics_of_options(options)?;
         let mut kwargs: Vec<_> = kwargs.iter().collect();
+        let written: Vec<Name> = kwargs.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(name)).collect();
         kwargs.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut faults = Faults::default();
         let (mut leaves, mut trees, mut statics) = (Vec::new(), Vec::new(), Vec::new());
@@ -220,10 +242,12 @@ impl Sorter<'_> {
             function_items: 0,
             mask: Vec::new(),
             positional: args.len(),
+            keywords_in_order: self.in_order(&keywords, written),
             keywords,
             static_positions,
             donated,
             bindable,
+            batch: None,
         })
     }
 
@@ -256,9 +280,11 @@ impl Sorter<'_> {
             mask: Vec::new(),
             positional: 0,
             keywords: Vec::new(),
+            keywords_in_order: Vec::new(),
             static_positions: Vec::new(),
             donated: (Vec::new(), Vec::new()),
             bindable: true,
+            batch: None,
         };
         let root = |i: usize| match self.signature.positional.get(i) {
             Some(name) => Path::root(name.as_str()),
@@ -312,6 +338,16 @@ impl Sorter<'_> {
             treedefs.push(Item::Tree(flat.treedef));
         }
         sorted.items.extend(treedefs);
+    }
+
+    /// The order of keywords that a `**kwargs` of the body shows: sorted, but statics as they are written at some versions.
+    fn in_order(&self, sorted: &[Name], written: Vec<Name>) -> Vec<Name> {
+        match &self.signature.keywords {
+            Some(_) if self.profile.static_keywords_as_written => {
+                sorted.iter().filter(|name| !written.contains(name)).cloned().chain(written.clone()).collect()
+            }
+            _ => sorted.to_vec(),
+        }
     }
 
     fn uses(&self, parameter: Option<&Name>) -> bool {

@@ -9,12 +9,13 @@ use std::rc::Rc;
 
 use rustc_hash::FxHasher;
 
+use super::ambient::Ambient;
 use super::arguments::{Arguments, Aval, Item};
 use super::flatten::Treedef;
 use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::{Path, table::Program};
-use crate::case::{Dtype, JitOptions, Prng};
+use crate::case::{Dtype, JitOptions, Name, Placement, Prng, Sharding, Via};
 use crate::spec::{CallComponent, ComparisonErrors, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call.
@@ -89,8 +90,9 @@ pub struct Ingredients<'c> {
     pub function: &'c Obj,
     pub arguments: &'c Arguments,
     pub options: &'c JitOptions,
-    pub x64: bool,
-    pub default_device: Option<u32>,
+    pub ambient: &'c Ambient,
+    /// How the function is used.
+    pub via: Via,
 }
 
 impl Key {
@@ -109,11 +111,16 @@ impl Key {
         if let Some(program) = above {
             parts.push(Part::Plain("program", Plain::Number(program.0)));
         }
+        if table.table == TableName::Lower
+            && let Some(transformation) = transformation(call)
+        {
+            parts.push(Part::Plain("transformation", Plain::Texts(vec![transformation])));
+        }
         for component in &table.call {
             parts.push(call_part(*component, call));
         }
         for component in &table.context {
-            parts.extend(context_part(*component, call));
+            parts.push(context_part(*component, table.table, call.ambient));
         }
         let mut hasher = FxHasher::default();
         for part in &parts {
@@ -300,6 +307,15 @@ fn tree_difference(
     }
 }
 
+/// What a transformation makes of the jaxpr, which then is lowered on its own.
+fn transformation(call: &Ingredients<'_>) -> Option<String> {
+    match call.via {
+        Via::Vmap => Some(format!("vmap over {}", call.arguments.batch.unwrap_or_default())),
+        Via::Grad => Some("grad".to_owned()),
+        _ => None,
+    }
+}
+
 fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
     let arguments = call.arguments;
     let texts = |items: &mut dyn Iterator<Item = String>| Plain::Texts(items.collect());
@@ -340,14 +356,17 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
     }
 }
 
-fn context_part(component: ContextComponent, call: &Ingredients<'_>) -> Option<Part> {
+fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient) -> Part {
     match component {
-        ContextComponent::X64 => Some(Part::Plain("jax_enable_x64", Plain::Flag(call.x64))),
+        ContextComponent::X64 => Part::Plain("jax_enable_x64", Plain::Flag(ambient.x64)),
         ContextComponent::DefaultDevice => {
-            Some(Part::Plain("default device", Plain::Texts(call.default_device.iter().map(u32::to_string).collect())))
+            Part::Plain("default device", Plain::Texts(ambient.default_device.iter().map(u32::to_string).collect()))
         }
-        // The model refuses cases that set these; see `predict`.
-        ContextComponent::Mesh | ContextComponent::Flags => None,
+        ContextComponent::Mesh => Part::Plain("mesh around the call", Plain::Texts(ambient.mesh.clone())),
+        ContextComponent::Flags => {
+            let flags = if table == TableName::Dispatch { &ambient.dispatch } else { &ambient.trace };
+            Part::Plain("flags", Plain::Texts(flags.clone()))
+        }
     }
 }
 
@@ -357,25 +376,76 @@ enum Facet<'a> {
     Shape(&'a [u64]),
     Dtype(Dtype, Option<Prng>),
     Flag(bool),
-    Device(Option<u32>),
-    /// The model refuses cases in which it would matter.
-    Default,
+    /// Where the array is, in whatever words; `None` for what is on no device.
+    Place(Option<String>),
 }
 
 impl<'a> Facet<'a> {
     fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
         let Aval { shape, dtype, prng, weak, strong_when_missed, placement } = aval;
+        let place = |words: fn(&Placement, usize) -> String| {
+            Self::Place(placement.as_ref().map(|at| words(at, shape.len())))
+        };
         match component {
             LeafComponent::Shape => Self::Shape(shape),
             LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng),
             LeafComponent::WeakType => Self::Flag(*weak && !(missed && *strong_when_missed)),
-            LeafComponent::Sharding => Self::Device(placement.as_ref().map(|at| at.device)),
-            LeafComponent::Committed => Self::Flag(placement.as_ref().is_some_and(|at| at.committed)),
-            LeafComponent::Device => {
-                Self::Device(placement.as_ref().filter(|at| at.committed).map_or(Some(0), |at| Some(at.device)))
-            }
-            LeafComponent::Mesh | LeafComponent::MemoryKind | LeafComponent::Layout => Self::Default,
+            LeafComponent::Committed => Self::Flag(placement.as_ref().is_some_and(Placement::is_committed)),
+            LeafComponent::Sharding => place(|at, _| sharding(at)),
+            LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
+            LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(axes(at.sharding.as_ref()?)))),
+            LeafComponent::MemoryKind => Self::Place(placement.as_ref().and_then(|at| at.memory_kind.clone())),
+            LeafComponent::Partition => Self::Place(placement.as_ref().and_then(partition)),
+            LeafComponent::Device => Self::Place(Some(devices(placement.as_ref()))),
         }
+    }
+}
+
+/// The sharding as an object: equal meshes and equal specs, with trailing `None`s.
+fn sharding(at: &Placement) -> String {
+    let kind = at.memory_kind.as_deref().map(|kind| format!(" in {kind}")).unwrap_or_default();
+    match &at.sharding {
+        None => format!("device {}{kind}", at.device),
+        Some(named) => format!("{} over {}{kind}", spec(&named.spec), axes(named)),
+    }
+}
+
+fn spec(spec: &[Option<Name>]) -> String {
+    let axes: Vec<_> = spec.iter().map(|axis| axis.as_ref().map_or("None", Name::as_str)).collect();
+    format!("P({})", axes.join(", "))
+}
+
+fn axes(named: &Sharding) -> String {
+    named.mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The order of the dimensions, where it is not the default one.
+fn layout(at: &Placement) -> Option<String> {
+    let order = at.layout.as_ref()?;
+    let usual = order.iter().enumerate().all(|(i, dimension)| i == *dimension as usize);
+    (!usual).then(|| format!("{order:?}"))
+}
+
+/// What XLA makes of a sharding: how many devices, and into how many parts each dimension is split.
+fn partition(at: &Placement) -> Option<String> {
+    let named = at.sharding.as_ref()?;
+    let count: u32 = named.mesh.values().product();
+    let mut parts: Vec<u32> = named
+        .spec
+        .iter()
+        .map(|axis| axis.as_ref().and_then(|axis| named.mesh.get(axis)).copied().unwrap_or(1))
+        .collect();
+    while parts.last() == Some(&1) {
+        parts.pop();
+    }
+    (count > 1).then(|| format!("{parts:?} on {count} devices"))
+}
+
+/// The devices that an argument asks the program to run on.
+fn devices(placement: Option<&Placement>) -> String {
+    match placement.filter(|at| at.is_committed()) {
+        None => "[0]".to_owned(),
+        Some(at) => format!("{:?}", at.devices()),
     }
 }
 
@@ -386,9 +456,8 @@ impl fmt::Display for Facet<'_> {
             Self::Dtype(_, Some(prng)) => write!(f, "key<{}>", prng.tag()),
             Self::Dtype(dtype, None) => write!(f, "{dtype}"),
             Self::Flag(flag) => write!(f, "{flag}"),
-            Self::Device(Some(device)) => write!(f, "device {device}"),
-            Self::Device(None) => f.write_str("none: not a jax.Array"),
-            Self::Default => f.write_str("default"),
+            Self::Place(Some(place)) => f.write_str(place),
+            Self::Place(None) => f.write_str("none"),
         }
     }
 }
@@ -404,5 +473,6 @@ fn leaf_word(component: LeafComponent) -> &'static str {
         LeafComponent::Layout => "layout",
         LeafComponent::Committed => "committed",
         LeafComponent::Device => "device",
+        LeafComponent::Partition => "partition",
     }
 }

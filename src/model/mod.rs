@@ -7,8 +7,10 @@
 //! trees and statics, [`flatten`] makes leaves and treedefs, [`key`] makes each table's key, [`table`] looks it up, and
 //! [`predict`] walks the tables from the top. Python's own `==`, `hash` and `is` are in [`python`].
 
+mod ambient;
 mod arguments;
 mod build;
+mod digest;
 mod flatten;
 mod key;
 mod object;

@@ -2,13 +2,29 @@
 
 use std::rc::Rc;
 
+use super::ambient::Ambient;
 use super::arguments::{Arguments, Invocation, Leaf, sort};
 use super::build::{BuildError, Namespace};
+use super::digest::Digest;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, Program};
-use crate::case::{Array, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Step, Verdict, Via};
+use crate::case::{Array, Behaviour, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict, Via};
 use crate::spec::{FunctionBy, FunctionKey, Held, Profile, Table, TableName};
+
+/// How a call was served.
+struct Served {
+    missed: LayerSet,
+    /// By which program; none where no cache was looked at.
+    program: Option<Program>,
+}
+
+impl Served {
+    /// The body ran as it stands.
+    fn by_nothing() -> Self {
+        Self { missed: LayerSet::NONE.with(Layer::Trace), program: None }
+    }
+}
 
 /// Stands in the fast path's table for what is never served from it.
 const NEVER_FAST: Program = Program(0);
@@ -40,16 +56,26 @@ pub struct Prediction {
     pub verdict: Verdict,
     /// For a call that misses the fast path: how its key differs from the one filed there last.
     pub differences: Vec<Difference>,
+    /// What the call has that the program which serves it was not traced from.
+    pub stale: Option<Difference>,
 }
 
-/// The verdicts of the calls of `case`, in order.
-pub fn predict(case: &Case, profile: &Profile) -> Result<Vec<Verdict>, ModelError> {
-    let mut simulation = Simulation::new(case, profile)?;
-    let mut verdicts = Vec::new();
-    for step in &case.steps {
-        verdicts.extend(simulation.step(step)?.map(|prediction| prediction.verdict));
+impl Prediction {
+    /// What a target that sees everything would observe.
+    #[must_use]
+    pub fn behaviour(&self) -> Behaviour {
+        Behaviour { verdict: self.verdict.clone(), stale: self.stale.is_some() }
     }
-    Ok(verdicts)
+}
+
+/// What the calls of `case` do, in order.
+pub fn predict(case: &Case, profile: &Profile) -> Result<Vec<Prediction>, ModelError> {
+    let mut simulation = Simulation::new(case, profile)?;
+    let mut predictions = Vec::new();
+    for step in &case.steps {
+        predictions.extend(simulation.step(step)?);
+    }
+    Ok(predictions)
 }
 
 /// A cache, simulated over the steps of a case.
@@ -60,7 +86,8 @@ pub struct Simulation<'c> {
     names: Namespace,
     function: Obj,
     tables: Vec<Entries>,
-    programs: u64,
+    /// What each program was traced from, in the order of their numbers.
+    programs: Vec<Rc<Digest>>,
     explains: bool,
 }
 
@@ -72,7 +99,7 @@ impl<'c> Simulation<'c> {
         let function = names.build(&case.function)?;
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
-        Ok(Self { case, profile, names, function, tables, programs: 0, explains: false })
+        Ok(Self { case, profile, names, function, tables, programs: Vec::new(), explains: false })
     }
 
     /// The same, and each prediction says how the keys differ.
@@ -136,18 +163,20 @@ impl<'c> Simulation<'c> {
             .iter()
             .map(|(name, value)| Ok::<_, BuildError>((name.clone(), self.names.build(value)?)))
             .collect::<Result<_, _>>()?;
-        let x64 = call.context.x64.or(self.case.context.x64).unwrap_or(false);
+        let ambient = Ambient::of(&self.case.context, &call.context, self.profile)?;
         let options = call.options.as_ref().unwrap_or(&self.case.options);
+        let x64 = ambient.x64;
         let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64 };
         let sorted = sort(self.profile, &invocation);
+        let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
         let fast = self.fast_arguments(&invocation);
         let mut differences = Vec::new();
         let outcome = match &sorted {
+            _ if ambient.bypasses => Ok(Served::by_nothing()),
             Err(raised) => Err(raised.clone()),
             Ok(arguments) => {
-                let raises = call.raises.as_deref().map(Raised::new);
-                let default_device = call.context.default_device.or(self.case.context.default_device);
-                let whole = Ingredients { function: &function, arguments, options, x64, default_device };
+                let raises = call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new);
+                let whole = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via };
                 let fast = match &fast {
                     None => Some(whole),
                     Some(Ok(arguments)) => Some(Ingredients { arguments, ..whole }),
@@ -156,14 +185,41 @@ impl<'c> Simulation<'c> {
                 self.walk(&whole, fast.as_ref(), raises, &mut differences)
             }
         };
+        let stale = match (&outcome, &sorted) {
+            (Ok(Served { program: Some(program), .. }), Ok(arguments)) => {
+                let now = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via };
+                self.stale(*program, &now, call.raises.as_deref())
+            }
+            _ => None,
+        };
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.names.build(returns)?),
             (None, Ok(_), Ok(arguments)) => Some(body_output(arguments)),
             _ => None,
         };
         self.names.returned(returned);
-        let verdict = outcome.map_or_else(|Raised(class)| Verdict::Error(class), Verdict::Missed);
-        Ok(Prediction { verdict, differences })
+        let verdict = outcome
+            .map_or_else(|Raised(class)| Verdict::Error(class), |Served { missed, .. }| Verdict::Missed(missed));
+        Ok(Prediction { verdict, differences, stale })
+    }
+
+    /// What is wrong with serving `call` with `program`: what it was not traced from, or that an empty cache would raise.
+    fn stale(&self, program: Program, call: &Ingredients<'_>, body_raises: Option<&str>) -> Option<Difference> {
+        let cold = |path: String, class: &str| Difference {
+            path,
+            component: "error on an empty cache".to_owned(),
+            before: "none".to_owned(),
+            after: class.to_owned(),
+        };
+        let leaf = call.arguments.leaves.iter().find_map(|leaf| {
+            leaf.error_when_missed.as_ref().map(|Raised(class)| cold(leaf.path.to_string(), class))
+        });
+        leaf.or_else(|| body_raises.map(|class| cold(String::new(), class)))
+            .or_else(|| Digest::of(call).difference(self.digest(program)))
+    }
+
+    fn digest(&self, Program(number): Program) -> &Rc<Digest> {
+        &self.programs[number as usize - 1]
     }
 
     /// The arguments as the fast path sorts them, where it sorts them otherwise; an error where it can't describe them.
@@ -179,28 +235,10 @@ impl<'c> Simulation<'c> {
 
     /// What the model doesn't know it doesn't guess.
     fn refuse(&self, call: &Call) -> Result<(), ModelError> {
-        let unsupported = |what: &str| Err(ModelError::Unsupported(what.to_owned()));
-        for context in [&self.case.context, &call.context] {
-            if !context.flags.is_empty() {
-                return unsupported("config flags other than jax_enable_x64");
-            }
-            if context.mesh.is_some() {
-                return unsupported("meshes around a call");
-            }
-        }
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         if options.donate.is_some() {
-            return unsupported("donation by filter_jit, and what becomes of donated buffers");
-        }
-        if call.via != Via::Call {
-            return unsupported("any use of the function but a plain call");
-        }
-        let placed = |value: &crate::case::Value| {
-            matches!(value, crate::case::Value::Array(Array { library: Library::Jax { placement, .. }, .. })
-                if placement.sharding.is_some() || placement.layout.is_some() || placement.memory_kind.is_some())
-        };
-        if call.args.iter().chain(call.kwargs.values()).any(|value| any_inside(value, &placed)) {
-            return unsupported("named shardings, layouts and memory kinds");
+            let what = "donation by filter_jit, and what becomes of donated buffers";
+            return Err(ModelError::Unsupported(what.to_owned()));
         }
         Ok(())
     }
@@ -237,16 +275,27 @@ impl<'c> Simulation<'c> {
         fast: Option<&Ingredients<'_>>,
         body_raises: Option<Raised>,
         differences: &mut Vec<Difference>,
-    ) -> Result<LayerSet, Raised> {
+    ) -> Result<Served, Raised> {
+        let deepest = match call.via {
+            Via::Call => Layer::Compile,
+            // Under a transformation the fast path hands every call to Python, and files none.
+            Via::Vmap | Via::Grad => {
+                let served = self.walk_below(call, body_raises, Layer::Compile)?;
+                return Ok(Served { missed: served.missed.with(Layer::Dispatch), ..served });
+            }
+            Via::Trace | Via::EvalShape => return self.walk_below(call, body_raises, Layer::Trace),
+            Via::Lower => return self.walk_below(call, body_raises, Layer::Lower),
+            Via::Compile => return self.walk_below(call, body_raises, Layer::Compile),
+        };
         let function = call.function;
         let fast = fast.filter(|fast| !fast.arguments.leaves.iter().any(|leaf| leaf.never_fast));
         let mut dispatch_key = None;
         if let Some(fast) = fast {
             match self.consult(TableName::Dispatch, function, fast, None)? {
                 (Some(NEVER_FAST), _) => {}
-                (Some(_), _) => {
+                (Some(program), _) => {
                     let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
-                    return raised.map_or(Ok(LayerSet::NONE), Err);
+                    return raised.map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program) }), Err);
                 }
                 (None, key) => dispatch_key = key,
             }
@@ -257,21 +306,25 @@ impl<'c> Simulation<'c> {
         {
             *differences = key.differences(earlier);
         }
-        let outcome = self.walk_below(call, body_raises);
+        let outcome = self.walk_below(call, body_raises, deepest);
         // A call that fails leaves an entry in the fast path all the same, which then is never fast.
-        let program = outcome.as_ref().map_or(NEVER_FAST, |(program, _)| *program);
+        let program = match &outcome {
+            Ok(Served { program: Some(program), .. }) if !call.ambient.never_fast => *program,
+            _ => NEVER_FAST,
+        };
         self.file(TableName::Dispatch, function, dispatch_key, program)?;
-        outcome.map(|(_, missed)| missed)
+        outcome.map(|served| Served { missed: served.missed.with(Layer::Dispatch), ..served })
     }
 
-    /// The tables below the fast path, which was missed.
+    /// The tables below the fast path, down to the deepest that is asked for.
     fn walk_below(
         &mut self,
         call: &Ingredients<'_>,
         body_raises: Option<Raised>,
-    ) -> Result<(Program, LayerSet), Raised> {
+        deepest: Layer,
+    ) -> Result<Served, Raised> {
         let function = call.function;
-        let mut missed = LayerSet::NONE.with(Layer::Dispatch);
+        let mut missed = LayerSet::NONE;
         if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_missed.clone()) {
             return Err(raised);
         }
@@ -287,23 +340,31 @@ impl<'c> Simulation<'c> {
                 program
             }
         };
+        if deepest == Layer::Trace {
+            return Ok(Served { missed, program: Some(traced) });
+        }
         devices_agree(call.arguments)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
+            if layer > deepest {
+                break;
+            }
             let (found, key) = self.consult(name, function, call, Some(program))?;
             program = match found {
                 Some(program) => program,
                 None => {
                     missed = missed.with(layer);
-                    let made = self.new_program();
+                    let made = self.new_program(Rc::clone(self.digest(program)));
                     self.file(name, function, key, made)?;
                     made
                 }
             };
         }
-        match call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()) {
+        let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad);
+        let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
+        match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {
             Some(raised) => Err(raised),
-            None => Ok((program, missed)),
+            None => Ok(Served { missed, program: Some(program) }),
         }
     }
 
@@ -322,7 +383,7 @@ impl<'c> Simulation<'c> {
             return Err(raised);
         }
         let body_ran = self.body_runs(function, call)?;
-        let program = self.new_program();
+        let program = self.new_program(Rc::new(Digest::of(call)));
         self.file(TableName::Trace, function, trace_key, program)?;
         if resources.is_none() {
             self.file(TableName::Resources, function, resources_key, program)?;
@@ -345,26 +406,21 @@ impl<'c> Simulation<'c> {
         if self.tables[i].find(&Table { function: by, ..table.clone() }, inner, &key)?.is_some() {
             return Ok(false);
         }
-        let program = self.new_program();
+        let program = self.new_program(Rc::new(Digest::of(call)));
         self.tables[i].file(inner, by, key, program)?;
         self.body_runs(inner, call)
     }
 
-    fn new_program(&mut self) -> Program {
-        self.programs += 1;
-        Program(self.programs)
+    fn new_program(&mut self, traced_from: Rc<Digest>) -> Program {
+        self.programs.push(traced_from);
+        Program(self.programs.len() as u64)
     }
 }
 
 /// The arguments of one program live on one set of devices (`DeviceAssignmentMismatchError`, a `ValueError`).
 fn devices_agree(arguments: &Arguments) -> Result<(), Raised> {
-    let mut devices = arguments
-        .leaves
-        .iter()
-        .filter(|leaf| leaf.kept)
-        .filter_map(|leaf| leaf.aval.placement.as_ref())
-        .filter(|placement| placement.committed)
-        .map(|placement| placement.device);
+    let placements = arguments.leaves.iter().filter(|leaf| leaf.kept).filter_map(|leaf| leaf.aval.placement.as_ref());
+    let mut devices = placements.filter(|at| at.is_committed()).map(Placement::devices);
     match devices.next() {
         Some(first) if devices.any(|other| other != first) => Err(Raised::new("ValueError")),
         _ => Ok(()),
@@ -378,7 +434,7 @@ fn body_output(arguments: &Arguments) -> Obj {
         .leaves
         .iter()
         .filter(|leaf| leaf.kept)
-        .find_map(|leaf| leaf.aval.placement.clone().filter(|at| at.committed));
+        .find_map(|leaf| leaf.aval.placement.clone().filter(Placement::is_committed));
     let array = |leaf: &Leaf| -> Obj {
         let library = match leaf.aval.prng {
             Some(prng) => Library::Key { prng },
@@ -387,8 +443,4 @@ fn body_output(arguments: &Arguments) -> Obj {
         Rc::new(Kind::Array(Array { library, dtype: leaf.aval.dtype, shape: leaf.aval.shape.clone(), fill: None }))
     };
     Rc::new(Kind::List(arguments.leaves.iter().filter(|leaf| leaf.kept).map(array).collect()))
-}
-
-fn any_inside(value: &crate::case::Value, test: &impl Fn(&crate::case::Value) -> bool) -> bool {
-    test(value) || value.children().into_iter().any(|child| any_inside(child, test))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::case::{Step, Verdict};
+use crate::case::{Behaviour, Step};
 use crate::check::{Alone, Finding, Summary};
 use crate::target::About;
 
@@ -137,7 +137,7 @@ fn grouped(n: u64) -> String {
 pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: Style) -> String {
     let mut text = String::new();
     let call = last_difference(finding);
-    let word = |verdicts: &[Verdict]| verdicts.get(call).map_or_else(|| "nothing".to_owned(), Verdict::to_string);
+    let word = |calls: &[Behaviour]| calls.get(call).map_or_else(|| "nothing".to_owned(), Behaviour::to_string);
     let testimony = &finding.testimony;
     let _ = writeln!(
         text,
@@ -232,7 +232,7 @@ fn where_and_what(difference: &crate::model::Difference) -> String {
 fn last_difference(finding: &Finding) -> usize {
     let testimony = &finding.testimony;
     let differs = |i: &usize| {
-        let at = |verdicts: &[Verdict]| verdicts.get(*i).cloned();
+        let at = |calls: &[Behaviour]| calls.get(*i).cloned();
         at(&testimony.rule) != at(&testimony.model) || at(&testimony.model) != at(&testimony.target)
     };
     (0..testimony.rule.len()).rev().find(differs).unwrap_or(0)

@@ -6,7 +6,7 @@ use serde_yaml::Value as Tree;
 use super::load::{key, suggestion, unknown_name};
 use super::spans::Step;
 use super::{Bindings, Metavariable, Pattern, Places, Rule};
-use crate::case::{Call, Case, Name, Value};
+use crate::case::{Call, Case, Context, Name, Value};
 
 /// Whether the parts of a rule fit each other.
 pub(super) fn check_shape(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<String>)) {
@@ -48,8 +48,8 @@ pub(super) fn check_shape(rule: &Rule, report: &mut impl FnMut(&[Step], String, 
     }
 }
 
-/// Every metavariable is declared, and used; and each pattern gives a value when filled in.
-pub(super) fn check_variables(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<String>)) {
+/// Every metavariable is declared, and used; and each pattern gives a value when filled in, or a context.
+pub(super) fn check_variables(rule: &Rule, is_ambient: bool, report: &mut impl FnMut(&[Step], String, Option<String>)) {
     let used: Vec<&Name> = rule.patterns().flat_map(Pattern::variables).collect();
     let declared: Vec<String> = rule.forall.keys().map(Name::to_string).collect();
     let place = if rule.pair.is_some() { "pair" } else { "case" };
@@ -81,7 +81,12 @@ pub(super) fn check_variables(rule: &Rule, report: &mut impl FnMut(&[Step], Stri
         .chain(rule.pair.iter().flatten().enumerate().map(|(i, pattern)| (vec![key("pair"), Step::Index(i)], pattern)))
         .collect();
     for (path, pattern) in values {
-        match pattern.fill::<Value>(&bindings) {
+        let filled = if is_ambient && path[0] == key("pair") {
+            pattern.fill::<Context>(&bindings).map(|_| Value::None)
+        } else {
+            pattern.fill::<Value>(&bindings)
+        };
+        match filled {
             Err(error) => {
                 let reason = error.to_string();
                 let help = unknown_name(&reason).and_then(|(name, known)| suggestion(&name, &known));
@@ -133,7 +138,7 @@ fn in_a_case(rule: &Rule, value: Value) -> Case {
 impl Metavariable {
     /// The domains that are given.
     fn domains(&self) -> usize {
-        let Self { dtype, shape, int, float, name, one_of, tree, siblings, items, not: _ } = self;
+        let Self { dtype, shape, int, float, name, one_of, tree, siblings, items, flag, not: _ } = self;
         [
             dtype.is_some(),
             shape.is_some(),
@@ -144,6 +149,7 @@ impl Metavariable {
             tree.is_some(),
             siblings.is_some(),
             items.is_some(),
+            flag.is_some(),
         ]
         .into_iter()
         .filter(|given| *given)
@@ -156,7 +162,7 @@ impl Metavariable {
             1 if self.one_of.as_ref().is_some_and(Vec::is_empty) => Err("`one_of` has no values".into()),
             1 => Ok(()),
             0 => Err(
-                "a metavariable says what it ranges over: `dtype`, `shape`, `int`, `float`, `name`, `one_of` or `tree`"
+                "a metavariable says what it ranges over: `dtype`, `shape`, `int`, `float`, `name`, `one_of`, `tree` or `flag`"
                     .into(),
             ),
             _ => Err("a metavariable ranges over one thing, and here are several".into()),
@@ -185,6 +191,8 @@ impl Metavariable {
         } else if let Some(range) = self.items {
             let item = |i| Tree::Sequence(vec![Tree::from(i), text("f32[]")]);
             Tree::Sequence((0..range.min).map(item).collect())
+        } else if self.flag.is_some() {
+            Tree::Mapping([(text("jax_some_flag"), Tree::Bool(true))].into_iter().collect())
         } else {
             Tree::Null
         }

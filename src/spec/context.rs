@@ -43,6 +43,9 @@ pub struct PositionSpec {
     /// How the argument is passed.
     #[serde(default)]
     pub by: Passing,
+    /// Whether the pair is no argument but surrounds the calls: two contexts.
+    #[serde(default)]
+    pub ambient: bool,
 }
 
 /// How an argument is passed.

@@ -6,35 +6,45 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Requirement, Version};
-use crate::case::{Verdict, text};
+use crate::case::{Behaviour, Verdict, text};
 
 /// What happens: one verdict for each call, or for a planted pair just that of its second call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The verdicts. A planted pair's single verdict is that of the second call; its first is then `trace`.
-    pub calls: Vec<Verdict>,
-    /// Whether the program that serves a call (the last one of a pair) was traced from something visibly different.
-    pub stale: bool,
+    /// What each call does. A planted pair's single one is that of the second call; its first is then `trace`.
+    pub calls: Vec<Behaviour>,
     /// What shows instead as soon as anything beside the pair misses the fast path: the pair is equal for dispatch and
     /// yet different, or invalid, for the layers below.
     pub when_missed: Option<Verdict>,
 }
 
 impl Outcome {
-    /// The verdict of the last call.
+    /// What the last call does.
     #[must_use]
-    pub fn last(&self) -> &Verdict {
+    pub fn last(&self) -> &Behaviour {
         self.calls.last().expect("an outcome has a verdict")
+    }
+
+    /// What each call does, where an outcome that says nothing of stale programs leaves that to what is predicted. The
+    /// verdicts of written and recorded cases were measured without looking for stale ones.
+    #[must_use]
+    pub fn completed(&self, predicted: &[Behaviour]) -> Vec<Behaviour> {
+        let stale = |i: usize| !self.is_stale() && predicted.get(i).is_some_and(|call| call.stale);
+        let complete = |(i, call): (usize, &Behaviour)| Behaviour { stale: call.stale || stale(i), ..call.clone() };
+        self.calls.iter().enumerate().map(complete).collect()
+    }
+
+    /// Whether a call is served by a program that was traced from something visibly different: the rule states a hazard.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.calls.iter().any(|call| call.stale)
     }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let calls: Vec<_> = self.calls.iter().map(Verdict::to_string).collect();
+        let calls: Vec<_> = self.calls.iter().map(Behaviour::to_string).collect();
         f.write_str(&calls.join(", "))?;
-        if self.stale {
-            f.write_str(", stale")?;
-        }
         match &self.when_missed {
             Some(verdict) => write!(f, "; {verdict} beside a miss"),
             None => Ok(()),
@@ -77,9 +87,9 @@ const EXPECTING: &str = "a verdict (`hit`, `dispatch`, `compile`, `lower`, `trac
                          `{verdict: …, stale: true, when_missed: …}`, or a map from versions, `{\"<0.5\": …, \">=0.5\": …}`";
 
 fn outcome(tree: &serde_yaml::Value) -> Result<Outcome, String> {
-    let plain = |calls| Outcome { calls, stale: false, when_missed: None };
+    let plain = |verdict: Verdict| Outcome { calls: vec![verdict.into()], when_missed: None };
     match tree {
-        serde_yaml::Value::String(_) => Ok(plain(vec![verdict(tree)?])),
+        serde_yaml::Value::String(_) => Ok(plain(verdict(tree)?)),
         serde_yaml::Value::Sequence(items) if !items.is_empty() => {
             let each: Vec<Outcome> = items.iter().map(outcome).collect::<Result<_, _>>()?;
             if each.iter().any(|one| one.calls.len() != 1) {
@@ -87,15 +97,15 @@ fn outcome(tree: &serde_yaml::Value) -> Result<Outcome, String> {
             }
             Ok(Outcome {
                 calls: each.iter().map(|one| one.last().clone()).collect(),
-                stale: each.iter().any(|one| one.stale),
                 when_missed: None,
             })
         }
         serde_yaml::Value::Mapping(map) if map.contains_key("verdict") => {
             let form: OutcomeForm = text::from_tree(tree).map_err(|error| error.to_string())?;
-            Ok(Outcome { calls: vec![form.verdict], stale: form.stale, when_missed: form.when_missed })
+            let call = Behaviour { verdict: form.verdict, stale: form.stale };
+            Ok(Outcome { calls: vec![call], when_missed: form.when_missed })
         }
-        serde_yaml::Value::Mapping(map) if map.len() == 1 => Ok(plain(vec![verdict(tree)?])),
+        serde_yaml::Value::Mapping(map) if map.len() == 1 => Ok(plain(verdict(tree)?)),
         _ => Err(format!("expected {EXPECTING}")),
     }
 }
@@ -126,12 +136,11 @@ impl<'de> Deserialize<'de> for Expectation {
 
 impl Serialize for Outcome {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (self.stale, &self.when_missed, &self.calls[..]) {
-            (false, None, calls) => calls.serialize(serializer),
-            (stale, when_missed, calls) => {
-                let form =
-                    OutcomeForm { verdict: calls[calls.len() - 1].clone(), stale, when_missed: when_missed.clone() };
-                form.serialize(serializer)
+        let Behaviour { verdict, stale } = self.last().clone();
+        match &self.when_missed {
+            None => self.calls.serialize(serializer),
+            Some(when_missed) => {
+                OutcomeForm { verdict, stale, when_missed: Some(when_missed.clone()) }.serialize(serializer)
             }
         }
     }

@@ -14,7 +14,7 @@ use serde_yaml::Value as Tree;
 
 use super::check::{check_shape, check_variables};
 use super::spans::{Spans, Step};
-use super::{Contexts, Diagnostic, Diagnostics, Expectation, Family, Profile, Rule, RuleFile, SourceRef, Version};
+use super::{Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Profile, Rule, RuleFile, SourceRef, Version};
 use crate::case::Case;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/spec");
@@ -120,7 +120,7 @@ impl Spec {
     pub fn from_files(mut files: Vec<SpecFile>) -> Result<Self, Diagnostics> {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut loader = Loader::default();
-        let mut contexts = None;
+        let (mut contexts, mut flags) = (None, None);
         for file in &files {
             let reader = Reader::new(file);
             match file.name.split_once('/') {
@@ -130,11 +130,12 @@ impl Spec {
                 _ if file.name == "contexts.yaml" => {
                     contexts = Some(loader.read::<Contexts>(&reader, &[], &reader.tree))
                 }
+                _ if file.name == "flags.yaml" => flags = loader.read::<Flags>(&reader, &[], &reader.tree),
                 _ => loader.report(
                     &reader,
                     &[],
                     None,
-                    "a spec has `rules/`, `profiles/`, `cases/` and `contexts.yaml`, and this file is in none of them"
+                    "a spec has `rules/`, `profiles/`, `cases/`, `contexts.yaml` and `flags.yaml`, and this file is none of them"
                         .into(),
                     None,
                 ),
@@ -148,6 +149,7 @@ impl Spec {
         if let Some(contexts) = &contexts {
             loader.check(contexts);
         }
+        loader.flags(&flags.unwrap_or_default());
         match (contexts, loader.errors.is_empty()) {
             (Some(contexts), true) => Ok(Self {
                 families: loader.families,
@@ -378,6 +380,22 @@ impl Loader {
         }
     }
 
+    /// Gives each profile the flags as they are at its versions.
+    fn flags(&mut self, flags: &Flags) {
+        let mut divided = Vec::new();
+        for (profile, origin) in &mut self.profiles {
+            for group in flags.groups.iter().filter(|group| group.versions.divides(&profile.versions)) {
+                let reason = format!("in flags.yaml {} changes among these versions", group.flags.join(", "));
+                divided.push((origin.clone(), profile.profile.clone(), reason));
+            }
+            profile.flags = flags.at(&profile.versions.lowest());
+        }
+        for (origin, subject, reason) in divided {
+            let help = "a profile holds for versions that are alike: make two of it".to_owned();
+            self.report_at(&origin, &[key("versions")], &subject, reason, Some(help));
+        }
+    }
+
     fn cases(&mut self, reader: Reader<'_>) {
         let items = match &reader.tree {
             Tree::Sequence(items) if reader.syntax.is_none() => items.clone(),
@@ -482,7 +500,8 @@ impl Loader {
                 }
             }
             check_shape(&rule, &mut report);
-            check_variables(&rule, &mut report);
+            let ambient = |place: &String| contexts.positions.get(place).is_some_and(|spec| spec.ambient);
+            check_variables(&rule, rule.places.names().any(ambient), &mut report);
             for (name, variable) in &rule.forall {
                 if let Err(reason) = variable.check() {
                     report(&[key("forall"), key(name.as_str())], reason, None);

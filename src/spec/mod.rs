@@ -7,6 +7,7 @@ mod check;
 mod context;
 mod diagnostic;
 mod expect;
+mod flags;
 mod load;
 mod pattern;
 mod profile;
@@ -17,6 +18,7 @@ mod version;
 pub use context::{Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expect::{Expectation, Outcome};
+pub use flags::{FlagEffect, FlagGroup, FlagKey, Flags};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use pattern::{Bindings, FillError, Pattern};
 pub use profile::{
@@ -24,7 +26,7 @@ pub use profile::{
     Held, LeafComponent, LeafKind, LeafRule, Profile, Role, StaticEquality, Table, TableName,
 };
 pub use rule::{
-    Body, Composition, DtypeClass, Family, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile, ShapeDomain,
+    Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile, ShapeDomain,
     SourceRef, TreeDomain,
 };
 pub use version::{Requirement, Version};

@@ -3,9 +3,10 @@
 //! The words of a profile are a closed vocabulary that [`crate::model`] implements once; a profile only chooses among
 //! them. A new implementation, or a new version of one, is a new file under `spec/profiles/`.
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Requirement, SourceRef};
+use super::{FlagEffect, Requirement, SourceRef};
 
 /// How one implementation builds its keys, at some versions.
 #[derive(Debug, Clone, Deserialize)]
@@ -41,10 +42,16 @@ pub struct Profile {
     /// Whether negative `static_argnums` count from the end of the call's arguments, not of the signature.
     #[serde(default)]
     pub negative_argnums_count_from_call: bool,
+    /// Whether a body's `**kwargs` has the statics in the order in which the first call wrote them, which is in no key.
+    #[serde(default)]
+    pub static_keywords_as_written: bool,
     /// The tables, in the order in which a call consults them.
     pub tables: Vec<Table>,
     /// Where this was read or measured.
     pub sources: Vec<SourceRef>,
+    /// What config flags do at these versions, from `flags.yaml`.
+    #[serde(skip)]
+    pub flags: IndexMap<String, FlagEffect>,
 }
 
 /// How arguments become trees and statics.
@@ -266,8 +273,10 @@ pub enum LeafComponent {
     Layout,
     /// Whether it is committed to its device.
     Committed,
-    /// The device that it is committed to.
+    /// The devices that it is committed to.
     Device,
+    /// Into how many parts each dimension is split, on how many devices; whatever the mesh is called.
+    Partition,
 }
 
 /// How statics are compared.

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_yaml::Value as Tree;
 
-use super::{Expectation, Pattern};
+use super::{Expectation, FlagEffect, FlagKey, Pattern};
 use crate::case::{Class, Name};
 
 /// A file of rules: one family.
@@ -310,6 +310,9 @@ pub struct Metavariable {
     /// That many `[key, value]` pairs with distinct keys, as a list.
     #[serde(default)]
     pub items: Option<Numbers>,
+    /// A config flag of the target with another value than it has, as the map `{name: value}`.
+    #[serde(default)]
+    pub flag: Option<FlagDomain>,
     /// Metavariables (declared before it) that it must differ from.
     #[serde(default)]
     pub not: OneOrManyNames,
@@ -317,7 +320,7 @@ pub struct Metavariable {
 
 impl fmt::Display for Metavariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { dtype, shape, int, float, name, one_of, tree, siblings, items, not } = self;
+        let Self { dtype, shape, int, float, name, one_of, tree, siblings, items, flag, not } = self;
         if let Some(class) = dtype {
             write!(f, "{} dtype", class.words())?;
         }
@@ -344,11 +347,43 @@ impl fmt::Display for Metavariable {
         if let Some(range) = siblings.or(*items) {
             write!(f, "{range} siblings")?;
         }
+        if let Some(FlagDomain { keys, seen }) = flag {
+            let keys: Vec<_> = keys.iter().map(|key| format!("{key:?}").to_lowercase()).collect();
+            let keys = if keys.is_empty() { "no key".to_owned() } else { format!("the keys of {}", keys.join(" and ")) };
+            let seen = match seen {
+                None => "",
+                Some(true) => ", seen by tracing",
+                Some(false) => ", not seen by tracing",
+            };
+            write!(f, "config flag in {keys}{seen}")?;
+        }
         if !not.0.is_empty() {
             let others: Vec<_> = not.0.iter().map(Name::as_str).collect();
             write!(f, ", other than {}", others.join(", "))?;
         }
         Ok(())
+    }
+}
+
+/// Config flags that are alike; those that do more to a call than change its key are in no domain.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FlagDomain {
+    /// The keys that they are part of, no more and no less.
+    #[serde(rename = "in")]
+    pub keys: Vec<FlagKey>,
+    /// Whether tracing can see them; either if not given.
+    #[serde(default)]
+    pub seen: Option<bool>,
+}
+
+impl FlagDomain {
+    /// Whether a flag of that effect is in the domain.
+    #[must_use]
+    pub fn has(&self, effect: &FlagEffect) -> bool {
+        let plain = FlagEffect { keys: self.keys.clone(), seen: effect.seen, ..FlagEffect::default() };
+        *effect == plain && self.seen.is_none_or(|seen| seen == effect.seen)
     }
 }
 

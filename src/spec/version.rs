@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// A release, as in `0.12.0.1`: numbers compared from the left, missing ones as zero.
-#[derive(Debug, Clone, Eq)]
+#[derive(Debug, Clone, Eq, Default)]
 pub struct Version(Vec<u64>);
 
 impl Version {
@@ -87,6 +87,20 @@ impl Requirement {
     #[must_use]
     pub fn every() -> Self {
         Self(Vec::new())
+    }
+
+    /// The lowest version that it asks for, or 0.
+    #[must_use]
+    pub fn lowest(&self) -> Version {
+        let lower = |comparator: &Comparator| !matches!(comparator, Comparator::Less | Comparator::LessEqual);
+        let bounds = self.0.iter().filter(|(comparator, _)| lower(comparator)).map(|(_, bound)| bound.clone());
+        bounds.max().unwrap_or_default()
+    }
+
+    /// Whether the requirement changes its mind among the versions of `range`.
+    #[must_use]
+    pub fn divides(&self, range: &Self) -> bool {
+        self.0.iter().any(|(_, bound)| range.matches(bound) && *bound != range.lowest())
     }
 
     /// Whether `version` satisfies it.

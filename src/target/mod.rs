@@ -11,7 +11,7 @@ mod reference;
 mod subprocess;
 
 pub use name::{TargetName, TargetNameError, open};
-pub use protocol::{About, CallObservation, Observation, RaisedError};
+pub use protocol::{About, CallObservation, Observation, RaisedError, Served};
 pub use reference::Reference;
 pub use subprocess::{Limits, Subprocess};
 

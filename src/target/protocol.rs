@@ -8,7 +8,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::case::{Case, LayerSet, Verdict};
+use crate::case::{Behaviour, Case, LayerSet, Value, Verdict};
 
 /// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
@@ -56,6 +56,9 @@ pub struct About {
     /// Optional things that it can do.
     #[serde(default)]
     pub features: Vec<String>,
+    /// The config flags that it has, each with its present value and another. A campaign sets each around a call.
+    #[serde(default)]
+    pub flags: IndexMap<String, [Value; 2]>,
     /// What else is worth printing: versions of libraries, the platform.
     #[serde(default)]
     pub about: IndexMap<String, Option<String>>,
@@ -108,9 +111,35 @@ pub struct CallObservation {
     /// The exception that the call raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RaisedError>,
+    /// What is known of the program that served the call; nothing if the target didn't compare it with that of the same
+    /// call on an empty cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
+}
+
+/// What is known of the program that served a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Served {
+    /// It was traced from what the call is made of.
+    Sound,
+    /// It was traced from something else, or a call on an empty cache raises.
+    Stale {
+        /// What the program was traced from, or the part of it that differs.
+        warm: String,
+        /// The same on an empty cache, or the class of the exception that is raised there.
+        cold: String,
+    },
 }
 
 impl CallObservation {
+    /// What the call did.
+    #[must_use]
+    pub fn behaviour(&self) -> Behaviour {
+        Behaviour { verdict: self.verdict(), stale: matches!(self.served, Some(Served::Stale { .. })) }
+    }
+
     /// The verdict.
     #[must_use]
     pub fn verdict(&self) -> Verdict {

@@ -2,10 +2,10 @@
 
 use indexmap::IndexMap;
 
-use super::protocol::{About, CallObservation, Observation, PROTOCOL, RaisedError};
+use super::protocol::{About, CallObservation, Observation, PROTOCOL, RaisedError, Served};
 use super::{Target, TargetError};
 use crate::case::{Case, LayerSet, Verdict};
-use crate::model::{ModelError, predict};
+use crate::model::{Difference, ModelError, Prediction, predict};
 use crate::spec::{Profile, Spec};
 
 /// The reference model of one profile.
@@ -25,7 +25,8 @@ impl<'s> Reference<'s> {
             implementation: implementation.to_owned(),
             version: version.to_owned(),
             layers: LayerSet::ALL,
-            features: Vec::new(),
+            features: vec!["stale".to_owned()],
+            flags: IndexMap::new(),
             about: IndexMap::from([("model".to_owned(), Some("reference".to_owned()))]),
         };
         Ok(Self { profile, about })
@@ -44,19 +45,22 @@ impl Target for Reference<'_> {
 
 fn observe(case: &Case, profile: &Profile) -> Observation {
     match predict(case, profile) {
-        Ok(verdicts) => Observation::Calls(
-            verdicts
-                .into_iter()
-                .map(|verdict| match verdict {
-                    Verdict::Missed(missed) => CallObservation { missed, error: None },
-                    Verdict::Error(class) => CallObservation {
-                        missed: LayerSet::NONE,
-                        error: Some(RaisedError { class, message: String::new() }),
-                    },
-                })
-                .collect(),
-        ),
+        Ok(predictions) => Observation::Calls(predictions.into_iter().map(observed).collect()),
         Err(ModelError::Unsupported(what)) => Observation::Unsupported(what),
         Err(ModelError::Unbuildable(class)) => Observation::Unbuildable(class),
     }
+}
+
+fn observed(prediction: Prediction) -> CallObservation {
+    let served = match prediction.stale {
+        None => Served::Sound,
+        Some(Difference { path, component, before, after }) => {
+            Served::Stale { warm: format!("{component} {path}: {before}"), cold: after }
+        }
+    };
+    let (missed, error) = match prediction.verdict {
+        Verdict::Missed(missed) => (missed, None),
+        Verdict::Error(class) => (LayerSet::NONE, Some(RaisedError { class, message: String::new() })),
+    };
+    CallObservation { missed, error, served: Some(served) }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use jitkey::case::{Case, LayerSet};
+use jitkey::case::{Behaviour, Case, LayerSet};
 use jitkey::check::{Campaign, Shard, Summary};
 use jitkey::generate::Generator;
-use jitkey::spec::{Rule, Spec, Version};
+use jitkey::model::{ModelError, Prediction, predict};
+use jitkey::spec::{Profile, Rule, Spec, Version};
 use jitkey::target::{About, Observation, Reference, Target, TargetError};
 use proptest::prelude::*;
 
@@ -41,12 +42,18 @@ pub fn campaign<'s>(
         generator: Generator::new(&SPEC, implementation, &parsed, wanted).expect("there is a profile"),
         profile: SPEC.profile(implementation, &parsed).expect("there is a profile"),
         version: version.to_owned(),
+        unknown_flags: Vec::new(),
         visible: LayerSet::ALL,
         seed: SEED,
         pairs,
         shard: Shard { number: 1, of: 1 },
         jobs: 1,
     }
+}
+
+/// What the model says of each call.
+pub fn behaviour(case: &Case, profile: &Profile) -> Result<Vec<Behaviour>, ModelError> {
+    Ok(predict(case, profile)?.iter().map(Prediction::behaviour).collect())
 }
 
 /// Runs a campaign on one target.

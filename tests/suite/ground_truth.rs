@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use jitkey::case::{Verdict, text};
-use jitkey::model::predict;
+use jitkey::case::{Behaviour, text};
 use jitkey::spec::CaseFile;
 use rstest::rstest;
 
-use super::common::SPEC;
+use super::common::{SPEC, behaviour};
 
 /// Rows that the model does not predict, each with the reason. A row that is predicted after all is an error too.
 const NOT_MODELLED: [(&str, &str); 5] = [
@@ -32,16 +31,16 @@ fn every_row_is_predicted(
         row.case.validate().unwrap_or_else(|error| panic!("{}: {error}", row.id));
         let profile = SPEC.profile(&row.api, &parsed).unwrap();
         let Some(expected) = row.expect.as_ref().and_then(|expect| expect.at(&parsed)) else { continue };
-        let shown = |verdicts: &[Verdict]| verdicts.iter().map(Verdict::to_string).collect::<Vec<_>>().join(", ");
+        let shown = |calls: &[Behaviour]| calls.iter().map(Behaviour::to_string).collect::<Vec<_>>().join(", ");
         let known = NOT_MODELLED.iter().any(|(id, _)| *id == row.id);
-        match predict(&row.case, profile) {
-            Ok(verdicts) if known && verdicts == expected.calls => {
+        match behaviour(&row.case, profile) {
+            Ok(calls) if known && calls == expected.completed(&calls) => {
                 wrong.push(format!("{}: it is predicted now", row.id))
             }
             _ if known => {}
-            Ok(verdicts) if verdicts == expected.calls => right += 1,
-            Ok(verdicts) => {
-                wrong.push(format!("{}: measured {}, predicted {}", row.id, shown(&expected.calls), shown(&verdicts)))
+            Ok(calls) if calls == expected.completed(&calls) => right += 1,
+            Ok(calls) => {
+                wrong.push(format!("{}: measured {}, predicted {}", row.id, shown(&expected.calls), shown(&calls)))
             }
             Err(error) => wrong.push(format!("{}: {error}", row.id)),
         }

@@ -29,8 +29,19 @@ def entry(wrapper: Any, via: str) -> Callable[..., Any]:
     if via == "eval_shape":
         return lambda *args, **kwargs: equinox.filter_eval_shape(wrapper, *args, **kwargs)
     if via == "vmap":
-        return jax.vmap(wrapper)
+        return equinox.filter_vmap(wrapper)
     raise Unsupported(f"via {via}")
+
+
+def cold(function: Any, _options: dict[str, Any], args: Any, kwargs: Any) -> None:
+    """Traces the function with these arguments as if nothing were cached: under a function of its own."""
+    dynamic, static = equinox.partition((function, args, kwargs), equinox.is_array)
+
+    def fresh(dynamic: Any) -> Any:
+        function, args, kwargs = equinox.combine(dynamic, static)
+        return equinox.filter(function(*args, **kwargs), equinox.is_array)
+
+    jax.eval_shape(jax.jit(fresh), dynamic)
 
 
 def clear_function(wrapper: Any) -> None:

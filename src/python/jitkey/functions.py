@@ -17,7 +17,7 @@ from typing import Any
 import jax
 from jax.tree_util import tree_leaves
 
-from . import environment
+from . import digest, environment
 from .errors import Malformed, Unsupported
 from .observe import body_ran
 
@@ -31,10 +31,11 @@ _ALIASES = {
 _compiled: dict[str, types.CodeType] = {}
 
 
-def body(values: Iterable[Any]) -> list[jax.Array]:
-    """The body of every function made here: its run is counted, and it returns the arrays among the leaves.
+def body(values: Iterable[Any], seen: Any = None) -> digest.Served:
+    """The body of every function made here: its run is counted, and it returns the arrays among the leaves of `values`.
 
-    A static argument need not be a pytree at all, and contributes nothing then.
+    A static argument need not be a pytree at all, and contributes nothing then. `seen` are all arguments, if the body uses
+    only some of them.
     """
     body_ran()
     leaves: list[jax.Array] = []
@@ -44,13 +45,13 @@ def body(values: Iterable[Any]) -> list[jax.Array]:
         except Exception:  # For instance a dict that can't be sorted, as a static argument.
             continue
         leaves.extend(leaf for leaf in found if isinstance(leaf, jax.Array))
-    return leaves
+    return digest.traced(values if seen is None else seen, leaves)
 
 
 def plain() -> Callable[..., Any]:
     """The function that a case has if it asks for nothing."""
 
-    def f(*args: Any, **kwargs: Any) -> list[jax.Array]:
+    def f(*args: Any, **kwargs: Any) -> digest.Served:
         return body((args, kwargs))
 
     return f
@@ -64,7 +65,7 @@ def new_lambda() -> Callable[..., Any]:
 def closing_over(over: Any) -> Callable[..., Any]:
     """A new function that closes over a value."""
 
-    def f(*args: Any, **kwargs: Any) -> list[jax.Array]:
+    def f(*args: Any, **kwargs: Any) -> digest.Served:
         _ = over
         return body((args, kwargs))
 
@@ -74,10 +75,10 @@ def closing_over(over: Any) -> Callable[..., Any]:
 def methods() -> dict[str, Callable[..., Any]]:
     """`method` and `__call__` for a class of a case, as functions of its own."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> list[jax.Array]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> digest.Served:
         return body((self, args, kwargs))
 
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> list[jax.Array]:  # noqa: N807
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> digest.Served:  # noqa: N807
         return body((self, args, kwargs))
 
     return {"method": method, "__call__": __call__}
@@ -100,8 +101,8 @@ def with_signature(params: list[Any], uses: list[str] | None, build: Callable[[A
     unknown = set(uses or ()) - set(names)
     if unknown:
         raise Malformed(f"the body uses {sorted(unknown)}, which are no parameters")
-    values = "".join(f"{name}, " for name in used)
-    text = f"def f({', '.join(written)}):\n    return _body(({values}))\n"
+    listed = ["".join(f"{name}, " for name in some) for some in (used, names)]
+    text = f"def f({', '.join(written)}):\n    return _body(({listed[0]}), ({listed[1]}))\n"
     scope = {"_body": body, **defaults}
     exec(_compile(text, counted=False), scope)
     return scope["f"]

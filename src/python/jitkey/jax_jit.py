@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -31,9 +32,25 @@ def entry(wrapper: Any, via: str) -> Callable[..., Any]:
         return lambda *args, **kwargs: jax.eval_shape(wrapper, *args, **kwargs)
     if via == "vmap":
         return jax.vmap(wrapper)
+    if via == "grad":
+        return lambda *args, **kwargs: jax.vjp(wrapper, *args, **kwargs)[0]
     if via in ("trace", "lower") and hasattr(wrapper, via):
         return getattr(wrapper, via)
     raise Unsupported(f"via {via}")
+
+
+def cold(function: Any, options: dict[str, Any], args: Any, kwargs: Any) -> None:
+    """Traces the function with these arguments as if nothing were cached: under a function of its own."""
+
+    @functools.wraps(function)
+    def fresh(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    wrapper = jax.jit(fresh, **options)
+    if hasattr(wrapper, "trace"):
+        wrapper.trace(*args, **kwargs)
+    else:
+        jax.eval_shape(wrapper, *args, **kwargs)
 
 
 def clear_function(wrapper: Any) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import jax
 
-from . import classes, contexts, environment, functions, memo, observe, outputs
+from . import classes, contexts, digest, environment, flags, functions, memo, observe, outputs
 from .build import NOTHING, Builder
 from .errors import Malformed, Unsupported, describe
 
@@ -46,7 +48,7 @@ class Runner:
 
     def introduce(self) -> dict[str, Any]:
         """What the target is, for the reply to `hello`."""
-        features = [f"devices:{len(jax.devices())}", "x64", "source", "mesh", "flags", "vmap"]
+        features = [f"devices:{len(jax.devices())}", "x64", "source", "mesh", "flags", "vmap", "grad", "stale"]
         features += [name for name in ("equinox", "optax") if environment.optional(name) is not None]
         features += ["compiler_options"] if jax.__version_info__ >= (0, 4, 36) else []
         return {
@@ -54,6 +56,7 @@ class Runner:
             "version": jax.__version__,
             "layers": list(observe.LAYERS),
             "features": features,
+            "flags": flags.registry(),
             "about": environment.about(),
         }
 
@@ -88,14 +91,20 @@ class _Run:
     def __init__(self, target: Any, case: dict[str, Any], recursion_limit: int, *, shared: bool) -> None:
         self.target, self.case, self.recursion_limit = target, case, recursion_limit
         self.options = case.get("options", {})
+        self.incomparable = not shared or any(map(_raises_in_comparison, case.get("classes", {}).values()))
+        """Whether a second call would be another one: the buffers are gone, or comparing with what the first call left
+        raises."""
         self.builder = Builder(case, shared=shared)
         self.function = case.get("function", {"def": {}})
         self.own = None if _is_ref(self.function) else self.builder.value(self.function)
         self.wrappers: dict[tuple[int, str], tuple[Any, Any]] = {}
         """A wrapper with its function, by the function's identity and the options: user code makes each once."""
+        self.later: list[Callable[[], None]] = []
+        """Comparisons with an empty cache that wait for the last step, so that no call of the case sees what they leave."""
 
     def steps(self) -> list[dict[str, Any]]:
         calls: list[dict[str, Any]] = []
+        digest.begin(probing="flags" in json.dumps([self.case.get("context"), *map(_context, self.case["steps"])]))
         for step in self.case["steps"]:
             ((kind, content),) = step.items()
             if kind == "call":
@@ -111,7 +120,14 @@ class _Run:
                 self._clear(content)
             else:
                 raise Unsupported(f"the step {kind}")
+        for compare in self.later:
+            compare()
         return calls
+
+    def _waits(self) -> bool:
+        """Whether comparisons can wait: they hold arguments and functions, whose state and life a case may be about."""
+        steps = self.case["steps"]
+        return all("call" in step and self._is_kept(step["call"]) for step in steps)
 
     @staticmethod
     def _is_kept(call: dict[str, Any]) -> bool:
@@ -130,8 +146,6 @@ class _Run:
         options = self._options(self.options if call.get("options") is None else call["options"])
         context = contexts.merged(self.case.get("context", {}), call.get("context", {}))
         via = call.get("via", "call")
-        if via == "grad":
-            raise Unsupported("via grad")
         missed: list[str] = []
         result: dict[str, Any] = {"missed": missed}
         output: Any = NOTHING
@@ -153,7 +167,36 @@ class _Run:
         if call.get("returns") is not None and output is not NOTHING:
             outputs.check_returns(number, output, self.builder.value(call["returns"]))
         self.builder.outputs.append(output)
+        if via == "call" and "trace" in missed:
+            result["served"] = "sound"
+        elif via == "call" and output is not NOTHING:
+            compare = functools.partial(self._compare, result, output, context, (function, options, args, kwargs))
+            if self._waits():
+                self.later.append(compare)
+            else:
+                compare()
         return result
+
+    def _compare(self, result: dict[str, Any], output: Any, context: dict[str, Any], call: Any) -> None:
+        """Compares the trace that served a call with that of the same call on an empty cache."""
+        warm = digest.text_of(output)
+        if warm is None or self.incomparable or "jax_no_tracing" in context.get("flags", {}):
+            return
+        before, _ = digest.latest()
+        try:
+            with contexts.entered(context, self.builder.value):
+                self.target.cold(*call)
+        except Exception as error:
+            result["served"] = {"stale": {"warm": warm[:80], "cold": type(error).__name__}}
+            return
+        number, cold = digest.latest()
+        if number == before:  # The body did not run: what it is wrapped in has a cache of its own.
+            return
+        if warm == cold:
+            result["served"] = "sound"
+        else:
+            warm, cold = digest.differing(warm, cold)
+            result["served"] = {"stale": {"warm": warm, "cold": cold}}
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         built = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
@@ -191,6 +234,14 @@ class _Run:
             self.target.clear_function(wrapper)
         else:
             raise Malformed(f"there is no cache {scope!r} to clear")
+
+
+def _context(step: dict[str, Any]) -> Any:
+    return step["call"].get("context") if "call" in step else None
+
+
+def _raises_in_comparison(form: dict[str, Any]) -> bool:
+    return form.get("plain", {}).get("eq") in ("raises", "array")
 
 
 def _is_ref(form: Any) -> bool:

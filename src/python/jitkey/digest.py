@@ -1,0 +1,146 @@
+"""What tracing can see of a call, as text, and which trace served a call.
+
+A body returns its arrays in a `Served`, a pytree node whose aux data is the number of the trace that made it. jax keeps the
+tree of the output with the trace, so that the number comes back with every call that the trace serves, however it was
+found, and costs nothing in the program itself.
+
+In the text, types stand where a key may have values only (`1` and `True`). What no body can tell is left out: addresses,
+the hash of an object, the order of a set, devices, commitment and contents of arrays.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import enum
+import functools
+import itertools
+import types
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+class Served(list):
+    """The arrays that a body returned, with the number of its trace."""
+
+    number = 0
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+def _served(arrays: Iterable[Any], number: int) -> Served:
+    served = Served(arrays)
+    served.number = number
+    return served
+
+
+jax.tree_util.register_pytree_node(
+    Served, lambda served: (list(served), served.number), lambda number, arrays: _served(arrays, number)
+)
+
+_numbers = itertools.count(1)
+_texts: dict[int, str] = {}
+_probing = False
+
+
+def begin(*, probing: bool) -> None:
+    """Forgets the traces of the case before. `probing` adds to each text what a few programs are traced to, by which it
+    shows whatever config flags change."""
+    global _probing
+    _probing = probing
+    _texts.clear()
+
+
+def traced(seen: Any, returned: Iterable[Any]) -> Served:
+    """The output of a body that was traced with the arguments `seen`."""
+    number = next(_numbers)
+    text = typed(seen)
+    _texts[number] = f"{text} {_probe()}" if _probing else text
+    return _served(returned, number)
+
+
+def text_of(output: Any) -> str | None:
+    """What the trace saw that `output` comes from; None if that isn't known."""
+    return _texts.get(output.number) if isinstance(output, Served) else None
+
+
+def latest() -> tuple[int, str]:
+    """The number and text of the last trace; 0 and nothing if there was none."""
+    return next(reversed(_texts.items()), (0, ""))
+
+
+def differing(warm: str, cold: str) -> tuple[str, str]:
+    """The parts of two texts around their first difference."""
+    at = next((i for i, (a, b) in enumerate(zip(warm, cold)) if a != b), min(len(warm), len(cold)))
+    start = max(0, at - 30)
+    return warm[start : at + 50], cold[start : at + 50]
+
+
+def _programs(i: Any) -> Any:
+    key = jax.random.key(0)
+    x = jnp.ones((4, 4), jnp.float32)
+    return (
+        jax.random.gumbel(key, (3,)), jax.random.normal(key, (2,)), jax.random.randint(key, (2,), 0, 9),
+        jax.random.PRNGKey(0), jnp.dot(x, x), jax.nn.softmax(x), jax.nn.sigmoid(x), jnp.sqrt(x) / x, x[i],
+    )  # fmt: skip
+
+
+def _probe() -> str:
+    try:
+        return str(jax.make_jaxpr(_programs)(0))
+    except Exception as error:
+        return type(error).__name__
+
+
+def typed(value: Any) -> str:
+    """The value with the types of everything in it."""
+    kind = type(value)
+    if isinstance(value, jax.core.Tracer):
+        weak = "~" if getattr(value.aval, "weak_type", False) else ""
+        return f"{weak}{value.aval.dtype}{list(value.aval.shape)}"
+    if isinstance(value, (jax.Array, np.ndarray)):
+        return f"array {value.dtype}{list(value.shape)}"
+    if isinstance(value, np.generic):
+        return f"numpy.{kind.__name__} {value.item()!r}"
+    if isinstance(value, enum.Enum):
+        return f"{kind.__name__}.{value.name}"
+    if value is None or kind in (bool, int, float, complex, str, bytes, bytearray, range, type(...)):
+        return f"{kind.__name__} {value!r}"
+    if isinstance(value, (np.dtype, jax.tree_util.PyTreeDef, jax.sharding.PartitionSpec, jax.ShapeDtypeStruct)):
+        return f"{kind.__name__} {value}"
+    return f"{kind.__name__}({', '.join(_parts(value))})"
+
+
+def _parts(value: Any) -> Iterable[str]:
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(typed, value))
+    if isinstance(value, collections.defaultdict):
+        return [typed(value.default_factory), *_pairs(value)]
+    if isinstance(value, (dict, types.MappingProxyType)):
+        return _pairs(value)
+    if isinstance(value, (tuple, list)):
+        return map(typed, value)
+    if isinstance(value, (functools.partial, jax.tree_util.Partial)):
+        return [typed(value.func), *map(typed, value.args), *_pairs(value.keywords)]
+    if isinstance(value, types.MethodType):
+        return [typed(value.__self__)]
+    if isinstance(value, type):
+        return [value.__name__]
+    if dataclasses.is_dataclass(value):
+        return [f"{field.name}={typed(getattr(value, field.name, None))}" for field in dataclasses.fields(value)]
+    for base in (int, float, str):
+        if isinstance(value, base):
+            return [base.__repr__(value)]
+    return [f"{name}={typed(part)}" for name, part in sorted(getattr(value, "__dict__", {}).items()) if name in _OURS]
+
+
+def _pairs(items: Any) -> list[str]:
+    return [f"{typed(key)}: {typed(value)}" for key, value in items.items()]
+
+
+_OURS = ("value", "children", "aux", "args", "kwargs")
+"""The attributes of instances of a case's classes that a body can look at. Not `hash`, which is the instance's own."""

@@ -1,0 +1,89 @@
+"""The config flags of the installed jax, each with another value that it can take.
+
+The list is read from jax's own registry, so that a flag that a new version brings is met by the next campaign.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import jax
+
+_OUTSIDE = {
+    "jax_array_garbage_collection_guard": "raises while garbage is collected",
+    "jax_backend_target": "chooses the backend",
+    "jax_compilation_cache_dir": "names a folder",
+    "jax_cuda_visible_devices": "chooses devices",
+    "jax_default_device": "is the field `default_device` of a context",
+    "jax_dump_ir_to": "names a folder",
+    "jax_enable_compilation_cache": "turns the files of a cache on",
+    "jax_enable_pgle": "starts the profiler",
+    "jax_enable_x64": "is the field `x64` of a context",
+    "jax_logging_level": "is jitkey's own",
+    "jax_mock_gpu_topology": "chooses the backend",
+    "jax_num_cpu_devices": "chooses devices",
+    "jax_platform_name": "chooses the backend",
+    "jax_platforms": "chooses the backend",
+    "jax_pjrt_client_create_options": "chooses the backend",
+    "jax_thread_guard": "raises in every thread but one",
+    "jax_transfer_guard": "raises where a value goes to a device or comes from it",
+    "jax_transfer_guard_device_to_device": "raises likewise",
+    "jax_transfer_guard_device_to_host": "raises likewise",
+    "jax_transfer_guard_host_to_device": "raises likewise",
+    "jax_xla_backend": "chooses the backend",
+    "jax_xla_profile_version": "is read by XLA for accelerators alone",
+    "mock_num_gpu_processes": "chooses the backend",
+    "mock_num_gpus": "chooses the backend",
+}
+"""Flags that reach outside the process or decide which devices there are; a case that sets one has a field for it, or
+can't."""
+
+
+def registry() -> dict[str, list[Any]]:
+    """By flag its present value and another, as values of a case; flags that have no other value that we know are left out."""
+    flags: dict[str, list[Any]] = {}
+    for name in sorted(jax.config._value_holders):
+        if name in _OUTSIDE:
+            continue
+        now = _form(jax.config._read(name))
+        for other in _others(name, jax.config._read(name)):
+            if other != now and _accepts(name, other):
+                flags[name] = [now, other]
+                break
+    return flags
+
+
+def value(form: Any) -> Any:
+    """The Python value of what stands in the registry."""
+    return form["str"] if isinstance(form, dict) else form
+
+
+def _others(name: str, now: Any) -> list[Any]:
+    kind, _, options = jax.config.meta[name]
+    members = options.get("enum_values", options.get("enum_class", ()))
+    if isinstance(members, type):
+        members = [member.value if isinstance(member.value, str) else member.name.lower() for member in members]
+    if members:
+        return [_form(member) for member in reversed(list(members))]
+    if kind is bool:
+        return [not now]
+    if kind in (int, float):
+        return [(now or 0) + 1]
+    return [{"str": "jitkey"}]
+
+
+def _form(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return _form(value.value if isinstance(value.value, str) else value.name.lower())
+    return {"str": value} if isinstance(value, str) else value
+
+
+def _accepts(name: str, form: Any) -> bool:
+    before = jax.config._read(name)
+    try:
+        jax.config.update(name, value(form))
+    except Exception:  # Validators raise what they like.
+        return False
+    jax.config.update(name, before)
+    return True

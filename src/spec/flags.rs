@@ -1,0 +1,84 @@
+//! Config flags: which key each is part of, and what else it does to a call. Declared in `spec/flags.yaml`.
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::{Requirement, SourceRef, Version};
+
+/// The flags, in groups that are alike.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Flags {
+    /// What is worth knowing about them.
+    pub about: String,
+    /// The groups. A flag that changed between versions is in several, whose versions exclude each other.
+    pub groups: Vec<FlagGroup>,
+    /// Where this was read or measured.
+    pub sources: Vec<SourceRef>,
+}
+
+/// Flags that are alike.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FlagGroup {
+    /// What holds for them, in a sentence.
+    pub says: String,
+    /// The versions at which it holds.
+    #[serde(default = "Requirement::every")]
+    pub versions: Requirement,
+    /// What they do to a call.
+    #[serde(default, rename = "does")]
+    pub effect: FlagEffect,
+    /// Their names in `jax.config`.
+    pub flags: Vec<String>,
+}
+
+/// What a flag does to a call that is made under another value than the default.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FlagEffect {
+    /// The keys that it is part of.
+    #[serde(default, rename = "in")]
+    pub keys: Vec<FlagKey>,
+    /// Whether tracing can see it, so that a program that was made under another value is a stale one.
+    #[serde(default)]
+    pub seen: bool,
+    /// Whether what is called under it is never taken up by the fast path.
+    #[serde(default)]
+    pub never_fast: bool,
+    /// Whether the body runs as it stands and no cache is looked at.
+    #[serde(default)]
+    pub bypasses: bool,
+    /// The exception of a call that would trace.
+    #[serde(default)]
+    pub trace_raises: Option<String>,
+    /// The exception of a call that would run.
+    #[serde(default)]
+    pub run_raises: Option<String>,
+}
+
+/// A key that a flag can be part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FlagKey {
+    /// That of the fast path (jax's `include_in_jit_key`).
+    Dispatch,
+    /// The trace context, in the keys of the tables of Python objects (`include_in_trace_context`).
+    Trace,
+}
+
+impl Flags {
+    /// The effects at `version`, by flag.
+    #[must_use]
+    pub fn at(&self, version: &Version) -> IndexMap<String, FlagEffect> {
+        self.groups
+            .iter()
+            .filter(|group| group.versions.matches(version))
+            .flat_map(|group| group.flags.iter().map(|flag| (flag.clone(), group.effect.clone())))
+            .collect()
+    }
+}
