@@ -5,7 +5,7 @@
 use std::fmt::{self, Display, Write};
 
 use super::value::LambdaForm;
-use super::{Call, DictItems, Form, JitOptions, NewForm, PartialForm, Value, Wrapper};
+use super::{Call, Context, DictItems, Form, JitOptions, NewForm, PartialForm, Value, Via, Wrapper};
 
 impl Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,13 +153,32 @@ fn instance(f: &mut fmt::Formatter<'_>, new: &NewForm) -> fmt::Result {
 
 impl Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.function {
-            None => f.write_char('f')?,
-            Some(function) => write!(f, "jit({function})")?,
+        let function = self.function.as_ref().map_or_else(|| "f".to_owned(), |function| format!("jit({function})"));
+        match self.via {
+            Via::Call => write!(f, "{function}(")?,
+            Via::Trace => write!(f, "{function}.trace(")?,
+            Via::Lower | Via::Compile => write!(f, "{function}.lower(")?,
+            Via::EvalShape => write!(f, "eval_shape({function}, ")?,
+            Via::Vmap => write!(f, "vmap({function})(")?,
+            Via::Grad => write!(f, "vjp({function}, ")?,
         }
-        f.write_char('(')?;
         arguments(f, &self.args, self.kwargs.iter().map(|(name, value)| (name.as_str(), value)))?;
-        f.write_char(')')
+        f.write_str(if self.via == Via::Compile { ").compile()" } else { ")" })?;
+        if self.context.is_empty() { Ok(()) } else { write!(f, " under {}", self.context) }
+    }
+}
+
+impl Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { x64, flags, default_device, mesh } = self;
+        let mut parts: Vec<_> = flags.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        parts.extend(x64.map(|on| format!("jax_enable_x64={}", Value::Bool(on))));
+        parts.extend(default_device.map(|device| format!("default_device={device}")));
+        parts.extend(mesh.as_ref().map(|mesh| {
+            let axes: Vec<_> = mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect();
+            format!("Mesh({})", axes.join(", "))
+        }));
+        f.write_str(&parts.join(", "))
     }
 }
 

@@ -39,6 +39,9 @@ pub(super) struct Check {
     /// Only the K-th of N parts, for campaigns over several machines.
     #[arg(long, value_name = "K/N", value_parser = shard)]
     shard: Option<Shard>,
+    /// Trace the functions and never run them: many times as fast, and blind to every layer but `trace`.
+    #[arg(long)]
+    trace_only: bool,
     /// Another report beside the text on the terminal: `json=FILE`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report)]
     report: Vec<PathBuf>,
@@ -129,6 +132,7 @@ impl Check {
         let wanted = |rule: &crate::spec::Rule| globs.is_empty() || globs.iter().any(|glob| glob.is_match(&rule.id));
         let generator = Generator::new(spec, &profile.profile, &version, wanted).expect("there is a profile");
         let (generator, unknown_flags) = generator.with_flags(&about.flags);
+        let generator = if self.trace_only { generator.tracing_only() } else { generator };
         if generator.rules().len() == 0 {
             return Err(CliError::Usage(format!(
                 "no rule about {} {} matches; `jitkey list rules` shows them",

@@ -79,7 +79,10 @@ impl Replay {
             predicted.as_ref().map_or_else(ToString::to_string, |_| words(&predictions))
         ));
         if let Observation::Calls(calls) = &observation {
-            print(&format!("  observed   {}", words(&calls.iter().map(CallObservation::behaviour).collect::<Vec<_>>())));
+            print(&format!(
+                "  observed   {}",
+                words(&calls.iter().map(CallObservation::behaviour).collect::<Vec<_>>())
+            ));
             for error in calls.iter().filter_map(|call| call.error.as_ref()) {
                 print(&format!(
                     "  {}{}: {}{}",

@@ -35,7 +35,8 @@ fn text(text: impl Into<String>) -> Tree {
 
 /// One value, if the domain has any. `attempt` moves choices that are played back and would repeat themselves for ever.
 fn value(source: &mut Source, around: Surroundings<'_>, variable: &Metavariable, attempt: usize) -> Option<Tree> {
-    let Metavariable { dtype, shape, int, float, name, one_of, tree, siblings: count, items: pairs, flag, not: _ } = variable;
+    let Metavariable { dtype, shape, int, float, name, one_of, tree, siblings: count, items: pairs, flag, not: _ } =
+        variable;
     let contexts = around.contexts;
     Some(if let Some(domain) = flag {
         let all: Vec<_> = around.flags.iter().filter(|flag| domain.has(&flag.effect)).collect();

@@ -5,7 +5,7 @@ use serde_yaml::Value as Tree;
 
 use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
 use super::source::Source;
-use crate::case::{Behaviour, Call, Case, DefForm, Form, Layer, LayerSet, Name, Step, Value, Verdict, text};
+use crate::case::{Behaviour, Call, Case, DefForm, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text};
 use crate::spec::{Body, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Version};
 
 /// Why a draw gave no case.
@@ -62,6 +62,7 @@ pub struct Generator<'s> {
     composable: Vec<&'s Rule>,
     flags: Vec<Flag>,
     profile: &'s Profile,
+    via: Via,
 }
 
 /// How many pairs a case has, by weight.
@@ -91,7 +92,16 @@ impl<'s> Generator<'s> {
         // Without a registry every flag of the spec has one other value.
         let other = |name: &String| (name.clone(), tagged("str", Tree::String("other".to_owned())));
         let flags = flags_of(profile, profile.flags.keys().map(other));
-        Some(Self { spec, implementation, positions: &profile.positions, rules, composable, flags, profile })
+        Some(Self {
+            spec,
+            implementation,
+            positions: &profile.positions,
+            rules,
+            composable,
+            flags,
+            profile,
+            via: Via::Call,
+        })
     }
 
     /// The same with the config flags of a target, by name with their present and another value; beside it the names of
@@ -110,6 +120,17 @@ impl<'s> Generator<'s> {
         }
         let flags = flags_of(self.profile, registry.iter().map(other));
         (Self { flags, ..self }, unknown)
+    }
+
+    /// The same for functions that are traced and never run: pairs only, whose expectations are those of the trace layer,
+    /// and none whose error comes from running the body.
+    #[must_use]
+    pub fn tracing_only(mut self) -> Self {
+        let traces =
+            |rule: &Rule, outcome: &Outcome| rule.pair.is_some() && !(rule.body == Body::Uses && can_raise(outcome));
+        self.rules.retain(|(rule, outcome)| traces(rule, outcome));
+        self.composable.retain(|rule| self.rules.iter().any(|(kept, _)| kept.id == rule.id));
+        Self { via: Via::Trace, ..self }
     }
 
     /// The rules, in the order of the spec.
@@ -156,8 +177,7 @@ impl<'s> Generator<'s> {
         if let Some(pattern) = &rule.case {
             let outcome = self.outcome(rule).ok_or(Discard::NoPosition)?;
             let mut definitions = Definitions::default();
-            let filled =
-                instantiate(source, self.around(), rule, &mut definitions, std::slice::from_ref(pattern))?;
+            let filled = instantiate(source, self.around(), rule, &mut definitions, std::slice::from_ref(pattern))?;
             let mut case: Case = read(&filled[0])?;
             define(&mut case, definitions)?;
             let expected = Expected { calls: outcome.calls.clone() };
@@ -244,13 +264,18 @@ impl<'s> Generator<'s> {
         let contexts = &self.spec.contexts;
         for _ in 0..source.number(contexts.arguments) {
             let value = source.pick(&contexts.leaves).clone();
-            let extra =
-                Planted { sides: [value.clone(), value], position: String::new(), is_static: false, by: Passing::Any, ambient: false };
+            let extra = Planted {
+                sides: [value.clone(), value],
+                position: String::new(),
+                is_static: false,
+                by: Passing::Any,
+                ambient: false,
+            };
             let place = source.below(u32::try_from(arguments.len() + 1).unwrap_or(1)) as usize;
             arguments.insert(arguments.len() - place, extra);
         }
         let mut case = Case::default();
-        let mut calls = [Call::default(), Call::default()];
+        let mut calls = [0; 2].map(|_| Call { via: self.via, ..Call::default() });
         let mut keyword_names = ["a", "b", "c", "d", "e", "f"].into_iter();
         for argument in arguments {
             if argument.ambient {
@@ -297,8 +322,11 @@ impl<'s> Generator<'s> {
             .map(|outcome| outcome.calls[0].verdict.clone())
             .find(|verdict| matches!(verdict, Verdict::Error(_)))
             .unwrap_or(Verdict::TRACE);
+        // Without a run the fast path is never asked.
+        let runs = self.via == Via::Call;
+        let visible = if runs { LayerSet::ALL } else { LayerSet::NONE.with(Layer::Trace) };
         let mut verdicts: Vec<&Verdict> = outcomes.iter().map(|outcome| &outcome.last().verdict).collect();
-        let fast = verdicts.iter().all(|verdict| **verdict == Verdict::HIT);
+        let fast = runs && verdicts.iter().all(|verdict| **verdict == Verdict::HIT);
         if !fast {
             verdicts.extend(outcomes.iter().filter_map(|outcome| outcome.when_missed.as_ref()));
         }
@@ -312,8 +340,10 @@ impl<'s> Generator<'s> {
         };
         // Whatever is not traced again is served by the program of the first call.
         let served = matches!(last, Verdict::Missed(missed) if !missed.contains(Layer::Trace));
-        let stale = served && outcomes.iter().any(|outcome| outcome.last().stale);
-        Ok(Expected { calls: vec![first.into(), Behaviour { verdict: last, stale }] })
+        let lasts = |outcome: &&Outcome| outcome.last().stale && (fast || outcome.when_missed.is_none());
+        let stale = served && outcomes.iter().any(lasts);
+        let calls = [first.into(), Behaviour { verdict: last, stale }];
+        Ok(Expected { calls: calls.map(|call| call.seen_by(visible, true)).to_vec() })
     }
 }
 

@@ -128,7 +128,8 @@ pub fn plant(
     later: &str,
 ) -> Result<Planted, Discard> {
     let spec = &around.contexts.positions[position];
-    let mut planted = Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by, ambient: spec.ambient };
+    let mut planted =
+        Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by, ambient: spec.ambient };
     if rule.planting == Planting::Anywhere {
         for stage in spec.through.iter().filter(|stage| *stage != later) {
             wrap(source, around, stage, &mut planted.sides, definitions)?;

@@ -195,7 +195,8 @@ impl Sorter<'_> {
         let Invocation { args, kwargs, options, .. } = self.call;
         let (numbers, names) = self.statics_of_options(options)?;
         let mut kwargs: Vec<_> = kwargs.iter().collect();
-        let written: Vec<Name> = kwargs.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(name)).collect();
+        let written: Vec<Name> =
+            kwargs.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(name)).collect();
         kwargs.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut faults = Faults::default();
         let (mut leaves, mut trees, mut statics) = (Vec::new(), Vec::new(), Vec::new());

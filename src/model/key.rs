@@ -383,9 +383,8 @@ enum Facet<'a> {
 impl<'a> Facet<'a> {
     fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
         let Aval { shape, dtype, prng, weak, strong_when_missed, placement } = aval;
-        let place = |words: fn(&Placement, usize) -> String| {
-            Self::Place(placement.as_ref().map(|at| words(at, shape.len())))
-        };
+        let place =
+            |words: fn(&Placement, usize) -> String| Self::Place(placement.as_ref().map(|at| words(at, shape.len())));
         match component {
             LeafComponent::Shape => Self::Shape(shape),
             LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng),

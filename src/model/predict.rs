@@ -9,7 +9,9 @@ use super::digest::Digest;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, Program};
-use crate::case::{Array, Behaviour, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict, Via};
+use crate::case::{
+    Array, Behaviour, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict, Via,
+};
 use crate::spec::{FunctionBy, FunctionKey, Held, Profile, Table, TableName};
 
 /// How a call was served.
@@ -198,8 +200,8 @@ impl<'c> Simulation<'c> {
             _ => None,
         };
         self.names.returned(returned);
-        let verdict = outcome
-            .map_or_else(|Raised(class)| Verdict::Error(class), |Served { missed, .. }| Verdict::Missed(missed));
+        let verdict =
+            outcome.map_or_else(|Raised(class)| Verdict::Error(class), |Served { missed, .. }| Verdict::Missed(missed));
         Ok(Prediction { verdict, differences, stale })
     }
 
@@ -211,9 +213,10 @@ impl<'c> Simulation<'c> {
             before: "none".to_owned(),
             after: class.to_owned(),
         };
-        let leaf = call.arguments.leaves.iter().find_map(|leaf| {
-            leaf.error_when_missed.as_ref().map(|Raised(class)| cold(leaf.path.to_string(), class))
-        });
+        let leaf =
+            call.arguments.leaves.iter().find_map(|leaf| {
+                leaf.error_when_missed.as_ref().map(|Raised(class)| cold(leaf.path.to_string(), class))
+            });
         leaf.or_else(|| body_raises.map(|class| cold(String::new(), class)))
             .or_else(|| Digest::of(call).difference(self.digest(program)))
     }

@@ -95,10 +95,7 @@ fn outcome(tree: &serde_yaml::Value) -> Result<Outcome, String> {
             if each.iter().any(|one| one.calls.len() != 1) {
                 return Err("a list of verdicts has one for each call, and no lists in it".to_owned());
             }
-            Ok(Outcome {
-                calls: each.iter().map(|one| one.last().clone()).collect(),
-                when_missed: None,
-            })
+            Ok(Outcome { calls: each.iter().map(|one| one.last().clone()).collect(), when_missed: None })
         }
         serde_yaml::Value::Mapping(map) if map.contains_key("verdict") => {
             let form: OutcomeForm = text::from_tree(tree).map_err(|error| error.to_string())?;

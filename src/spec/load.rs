@@ -14,7 +14,9 @@ use serde_yaml::Value as Tree;
 
 use super::check::{check_shape, check_variables};
 use super::spans::{Spans, Step};
-use super::{Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Profile, Rule, RuleFile, SourceRef, Version};
+use super::{
+    Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Profile, Rule, RuleFile, SourceRef, Version,
+};
 use crate::case::Case;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/spec");

@@ -26,7 +26,7 @@ pub use profile::{
     Held, LeafComponent, LeafKind, LeafRule, Profile, Role, StaticEquality, Table, TableName,
 };
 pub use rule::{
-    Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile, ShapeDomain,
-    SourceRef, TreeDomain,
+    Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile,
+    ShapeDomain, SourceRef, TreeDomain,
 };
 pub use version::{Requirement, Version};

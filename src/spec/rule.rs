@@ -349,7 +349,8 @@ impl fmt::Display for Metavariable {
         }
         if let Some(FlagDomain { keys, seen }) = flag {
             let keys: Vec<_> = keys.iter().map(|key| format!("{key:?}").to_lowercase()).collect();
-            let keys = if keys.is_empty() { "no key".to_owned() } else { format!("the keys of {}", keys.join(" and ")) };
+            let keys =
+                if keys.is_empty() { "no key".to_owned() } else { format!("the keys of {}", keys.join(" and ")) };
             let seen = match seen {
                 None => "",
                 Some(true) => ", seen by tracing",

@@ -15,6 +15,7 @@ import dataclasses
 import enum
 import functools
 import itertools
+import re
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -59,7 +60,7 @@ def traced(seen: Any, returned: Iterable[Any]) -> Served:
     """The output of a body that was traced with the arguments `seen`."""
     number = next(_numbers)
     text = typed(seen)
-    _texts[number] = f"{text} {_probe()}" if _probing else text
+    _texts[number] = f"{text} {_probe()}" if _probing and not jax.config.jax_disable_jit else text
     return _served(returned, number)
 
 
@@ -91,7 +92,8 @@ def _programs(i: Any) -> Any:
 
 def _probe() -> str:
     try:
-        return str(jax.make_jaxpr(_programs)(0))
+        # A new function each time: what is probed for is what jax's own cache of jaxprs doesn't see.
+        return re.sub("0x[0-9a-f]+", "", str(jax.make_jaxpr(lambda i: _programs(i))(0)))
     except Exception as error:
         return type(error).__name__
 

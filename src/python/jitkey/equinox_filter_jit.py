@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +26,8 @@ def entry(wrapper: Any, via: str) -> Callable[..., Any]:
         return wrapper
     if via == "lower":
         return wrapper.lower
+    if via == "trace":
+        return _tracing(wrapper).lower
     if via == "compile":
         return lambda *args, **kwargs: wrapper.lower(*args, **kwargs).compile()
     if via == "eval_shape":
@@ -31,6 +35,17 @@ def entry(wrapper: Any, via: str) -> Callable[..., Any]:
     if via == "vmap":
         return equinox.filter_vmap(wrapper)
     raise Unsupported(f"via {via}")
+
+
+def _tracing(wrapper: Any) -> Any:
+    """The wrapper, but its `lower` goes no further than the jaxpr: equinox has no `trace`."""
+    copy = object.__new__(type(wrapper))
+    for name, value in vars(wrapper).items():
+        object.__setattr__(copy, name, value)
+    cached = wrapper._cached
+    trace = getattr(cached, "trace", None) or functools.partial(jax.eval_shape, cached)
+    object.__setattr__(copy, "_cached", types.SimpleNamespace(lower=trace))
+    return copy
 
 
 def cold(function: Any, _options: dict[str, Any], args: Any, kwargs: Any) -> None:

@@ -28,7 +28,7 @@ def entry(wrapper: Any, via: str) -> Callable[..., Any]:
         return wrapper
     if via == "compile":
         return lambda *args, **kwargs: wrapper.lower(*args, **kwargs).compile()
-    if via == "eval_shape":
+    if via == "eval_shape" or (via == "trace" and not hasattr(wrapper, "trace")):
         return lambda *args, **kwargs: jax.eval_shape(wrapper, *args, **kwargs)
     if via == "vmap":
         return jax.vmap(wrapper)
