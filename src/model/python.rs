@@ -166,7 +166,7 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Kind::ShapeDtypeStruct(a), Kind::ShapeDtypeStruct(b)) => Ok(a == b),
         (Kind::PartitionSpec(a), Kind::PartitionSpec(b)) => Ok(a == b),
         (Kind::Treedef(a), Kind::Treedef(b)) => a.equal(b),
-        (Kind::Treedef(treedef), _) | (_, Kind::Treedef(treedef)) if !treedef.lenient => Err(Raised::new("TypeError")),
+        (Kind::Treedef(treedef), _) | (_, Kind::Treedef(treedef)) if !treedef.by.treedef_equals_others => Err(Raised::new("TypeError")),
         // Even then its `__eq__` takes no None.
         (Kind::Treedef(_), Kind::None) | (Kind::None, Kind::Treedef(_)) => Err(Raised::new("TypeError")),
         (Kind::Method(a), Kind::Method(b)) => Ok(is(a, b)),
