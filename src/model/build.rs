@@ -276,14 +276,7 @@ impl Namespace {
 /// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`).
 fn jax_scalar_type(name: &str) -> Option<Dtype> {
     let long = name.strip_prefix("jnp.").or_else(|| name.strip_prefix("jax.numpy."))?;
-    let short = match long {
-        "bool_" => "bool".to_owned(),
-        "bfloat16" => "bf16".to_owned(),
-        _ => [("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")]
-            .iter()
-            .find_map(|(long_prefix, prefix)| long.strip_prefix(long_prefix).map(|bits| format!("{prefix}{bits}")))?,
-    };
-    Dtype::named(&short)
+    python::dtype_called(long)
 }
 
 /// The number that a scalar of that dtype holds.
