@@ -11,6 +11,7 @@ use super::python;
 use crate::case::{
     Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value, Wrapper,
 };
+use crate::spec::Equality;
 
 /// Why an object can't be made.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub struct Namespace {
     classes: HashMap<Name, Rc<ClassObject>>,
     objects: HashMap<Name, Obj>,
     outputs: Vec<Option<Obj>>,
-    lenient_treedefs: bool,
+    treedefs: Equality,
     /// What libraries hold, and keep alive.
     globals: RefCell<HashMap<String, Obj>>,
 }
@@ -41,13 +42,13 @@ pub struct Namespace {
 impl Namespace {
     /// Makes the classes and objects of `case`, which must be valid.
     ///
-    /// `lenient_treedefs` says whether a PyTreeDef can be compared with anything else.
-    pub fn of(case: &Case, lenient_treedefs: bool) -> Result<Self, BuildError> {
+    /// `treedefs` says how PyTreeDefs are compared.
+    pub fn of(case: &Case, treedefs: Equality) -> Result<Self, BuildError> {
         let mut namespace = Self {
             classes: HashMap::new(),
             objects: HashMap::new(),
             outputs: Vec::new(),
-            lenient_treedefs,
+            treedefs,
             globals: RefCell::default(),
         };
         for (name, class) in &case.classes {
@@ -156,7 +157,7 @@ impl Namespace {
                     super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
                 let value = self.build(value)?;
                 let treedef = super::flatten::flatten(super::Path::root("tree"), &value, &errors)?.treedef;
-                Kind::Treedef(super::flatten::Treedef { lenient: self.lenient_treedefs, ..treedef })
+                Kind::Treedef(super::flatten::Treedef { by: self.treedefs, ..treedef })
             }
             Form::Class(name) => Kind::Class(self.class(name)?),
             Form::New(new) => self.instance(new)?,
@@ -275,14 +276,7 @@ impl Namespace {
 /// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`).
 fn jax_scalar_type(name: &str) -> Option<Dtype> {
     let long = name.strip_prefix("jnp.").or_else(|| name.strip_prefix("jax.numpy."))?;
-    let short = match long {
-        "bool_" => "bool".to_owned(),
-        "bfloat16" => "bf16".to_owned(),
-        _ => [("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")]
-            .iter()
-            .find_map(|(long_prefix, prefix)| long.strip_prefix(long_prefix).map(|bits| format!("{prefix}{bits}")))?,
-    };
-    Dtype::named(&short)
+    python::dtype_called(long)
 }
 
 /// The number that a scalar of that dtype holds.

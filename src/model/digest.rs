@@ -37,7 +37,8 @@ impl Digest {
                 Item::Static { path, value, .. } => see(path.to_string(), "static value", typed(value)),
                 Item::Tree(treedef) => {
                     for node in treedef.nodes.iter() {
-                        let text = format!("{} of {}", node.kind.word(), node.arity);
+                        let class = node.class.as_ref().map_or_else(|| node.kind.word(), |class| class.as_str());
+                        let text = format!("{class} of {}", node.arity);
                         see(node.path.to_string(), "structure", text);
                         for (path, data) in &node.data {
                             see(path.to_string(), "aux data", typed(data));

@@ -74,8 +74,10 @@ pub enum NodeKind {
     ModuleMethod,
     /// What `filter_jit` and its like return.
     ModuleWrapper(&'static str),
-    /// A registered class, by its address.
+    /// A class registered by hand, or a Module's, by its address.
     Custom(usize),
+    /// A class registered as a dataclass, by its address.
+    Dataclass(usize),
 }
 
 impl NodeKind {
@@ -93,8 +95,13 @@ impl NodeKind {
             Self::TreePartial => "Partial",
             Self::ModuleMethod => "bound method",
             Self::ModuleWrapper(by) => by,
-            Self::Custom(_) => "registered class",
+            Self::Custom(_) | Self::Dataclass(_) => "registered class",
         }
+    }
+
+    /// Whether `==` takes them for one.
+    fn same(self, other: Self, by: Equality) -> bool {
+        self == other || by.any_dataclass && matches!((self, other), (Self::Dataclass(_), Self::Dataclass(_)))
     }
 }
 
@@ -108,6 +115,8 @@ pub struct TreeNode {
     /// Whether the data are one tuple, so that Python compares them by `==`; jaxlib itself asks for `!=`.
     pub in_tuple: bool,
     pub path: Path,
+    /// The name of a registered class.
+    pub class: Option<Name>,
 }
 
 /// The structure of a pytree.
@@ -115,8 +124,8 @@ pub struct TreeNode {
 pub struct Treedef {
     /// In post-order.
     pub nodes: Rc<Vec<TreeNode>>,
-    /// As a Python object: whether `==` with anything else answers False, or raises `TypeError`.
-    pub lenient: bool,
+    /// How it compares as a Python object.
+    pub by: Equality,
 }
 
 impl Treedef {
@@ -131,14 +140,14 @@ impl Treedef {
 
     /// `==` of treedefs, as jaxlib compares them: node by node, data by `is` or `==`.
     pub fn equal(&self, other: &Self) -> Result<bool, Raised> {
-        Ok(self.difference(other, Equality { identity: true, equal: true, ..Equality::default() })?.is_none())
+        Ok(self.difference(other, Equality { identity: true, equal: true, ..self.by })?.is_none())
     }
 
     /// The first node that differs, by its place in post-order, with the piece of data if it is not the node itself.
     pub fn difference(&self, other: &Self, by: Equality) -> Result<Option<(usize, Option<usize>)>, Raised> {
         for (i, (a, b)) in self.nodes.iter().zip(other.nodes.iter()).enumerate() {
             let node = a;
-            if a.kind != b.kind || a.arity != b.arity || a.data.len() != b.data.len() {
+            if !a.kind.same(b.kind, by) || a.arity != b.arity || a.data.len() != b.data.len() {
                 return Ok(Some((i, None)));
             }
             for (j, ((_, a), (_, b))) in a.data.iter().zip(&b.data).enumerate() {
@@ -181,7 +190,7 @@ pub struct FlattenErrors<'p> {
 pub fn flatten(path: Path, obj: &Obj, errors: &FlattenErrors<'_>) -> Result<Flat, Raised> {
     let mut flattener = Flattener { leaves: Vec::new(), nodes: Vec::new(), errors };
     flattener.visit(path, obj)?;
-    Ok(Flat { leaves: flattener.leaves, treedef: Treedef { nodes: Rc::new(flattener.nodes), lenient: false } })
+    Ok(Flat { leaves: flattener.leaves, treedef: Treedef { nodes: Rc::new(flattener.nodes), by: Equality::default() } })
 }
 
 struct Flattener<'e> {
@@ -202,6 +211,7 @@ impl Flattener<'_> {
                 data: Vec::new(),
                 in_tuple: false,
                 path: path.clone(),
+                class: None,
             });
             self.leaves.push((path, obj.clone()));
             return Ok(());
@@ -222,7 +232,11 @@ impl Flattener<'_> {
             Kind::Record { .. } => true,
             _ => false,
         };
-        self.nodes.push(TreeNode { kind, arity, data, in_tuple, path });
+        let class = match &**obj {
+            Kind::Node { class, .. } | Kind::Record { class, .. } => Some(class.name.clone()),
+            _ => None,
+        };
+        self.nodes.push(TreeNode { kind, arity, data, in_tuple, path, class });
         Ok(())
     }
 
@@ -287,12 +301,14 @@ impl Flattener<'_> {
             }
             Kind::Node { class, children, aux } => {
                 let aux = (path.then(Segment::Data("aux")), aux.clone());
-                (custom(class), indexed(children), vec![aux])
+                (NodeKind::Custom(address(class)), indexed(children), vec![aux])
             }
             Kind::Record { class, fields } => match class.root() {
-                Class::Dataclass { data, meta } => (custom(class), attributes(fields, data), attributes(fields, meta)),
+                Class::Dataclass { data, meta } => {
+                    (NodeKind::Dataclass(address(class)), attributes(fields, data), attributes(fields, meta))
+                }
                 Class::Module { fields: data, static_ } => {
-                    (custom(class), attributes(fields, data), attributes(fields, static_))
+                    (NodeKind::Custom(address(class)), attributes(fields, data), attributes(fields, static_))
                 }
                 _ => return Ok(None),
             },
@@ -330,8 +346,8 @@ pub fn text(name: &Name) -> Obj {
     Rc::new(Kind::Str(name.to_string()))
 }
 
-fn custom(class: &Rc<super::object::ClassObject>) -> NodeKind {
-    NodeKind::Custom(Rc::as_ptr(class) as usize)
+fn address(class: &Rc<super::object::ClassObject>) -> usize {
+    Rc::as_ptr(class) as usize
 }
 
 fn sorted(items: &[(Obj, Obj)], error: &str) -> Result<Vec<(Obj, Obj)>, Raised> {

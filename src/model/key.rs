@@ -156,7 +156,9 @@ impl Key {
                 }
                 Item::Tree(treedef) => {
                     if let Some(by) = table.tree {
-                        treedef.structure_hash().hash(&mut hasher);
+                        if by.hash {
+                            treedef.structure_hash().hash(&mut hasher);
+                        }
                         parts.push(Part::Tree(treedef.clone(), by));
                     }
                 }

@@ -96,8 +96,8 @@ pub struct Simulation<'c> {
 impl<'c> Simulation<'c> {
     /// An empty cache, and the objects of `case`.
     pub fn new(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
-        let lenient_treedefs = profile.tables.iter().filter_map(|table| table.tree).any(|by| by.treedef_equals_others);
-        let names = Namespace::of(case, lenient_treedefs)?;
+        let treedefs = profile.tables.iter().find_map(|table| table.tree).unwrap_or_default();
+        let names = Namespace::of(case, treedefs)?;
         let function = names.build(&case.function)?;
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use rustc_hash::FxHasher;
 
 use super::object::{Kind, Obj, Raised};
-use crate::case::{Class, EqPolicy, HashPolicy, Library};
+use crate::case::{Class, Dtype, EqPolicy, HashPolicy, Library};
 
 /// `a is b`
 pub fn is(a: &Obj, b: &Obj) -> bool {
@@ -163,10 +163,16 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             Kind::Dtype(a) | Kind::ScalarType(a) | Kind::JaxScalarType(a),
             Kind::Dtype(b) | Kind::ScalarType(b) | Kind::JaxScalarType(b),
         ) => Ok(a == b),
+        // Also with its name.
+        (Kind::Dtype(dtype), Kind::Str(name)) | (Kind::Str(name), Kind::Dtype(dtype)) => {
+            Ok(dtype_called(name) == Some(*dtype))
+        }
         (Kind::ShapeDtypeStruct(a), Kind::ShapeDtypeStruct(b)) => Ok(a == b),
         (Kind::PartitionSpec(a), Kind::PartitionSpec(b)) => Ok(a == b),
         (Kind::Treedef(a), Kind::Treedef(b)) => a.equal(b),
-        (Kind::Treedef(treedef), _) | (_, Kind::Treedef(treedef)) if !treedef.lenient => Err(Raised::new("TypeError")),
+        (Kind::Treedef(treedef), _) | (_, Kind::Treedef(treedef)) if !treedef.by.treedef_equals_others => {
+            Err(Raised::new("TypeError"))
+        }
         // Even then its `__eq__` takes no None.
         (Kind::Treedef(_), Kind::None) | (Kind::None, Kind::Treedef(_)) => Err(Raised::new("TypeError")),
         (Kind::Method(a), Kind::Method(b)) => Ok(is(a, b)),
@@ -469,6 +475,18 @@ pub fn less(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Kind::Frozenset(a), Kind::Frozenset(b)) => Ok(a.len() < b.len() && subset(a, b)?),
         _ => unordered(),
     }
+}
+
+/// The dtype that NumPy calls so, as in `float32`.
+pub fn dtype_called(long: &str) -> Option<Dtype> {
+    let short = match long {
+        "bool" | "bool_" => "bool".to_owned(),
+        "bfloat16" => "bf16".to_owned(),
+        _ => [("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")]
+            .iter()
+            .find_map(|(long_prefix, prefix)| long.strip_prefix(long_prefix).map(|bits| format!("{prefix}{bits}")))?,
+    };
+    Dtype::named(&short)
 }
 
 /// `sorted(items, key=…)` as CPython sorts up to 64 items: by binary insertion, which is stable and shows a partial order.

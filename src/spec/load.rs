@@ -382,19 +382,18 @@ impl Loader {
         }
     }
 
-    /// Gives each profile the flags as they are at its versions.
+    /// Gives each profile the flags as they are at its versions; one whose versions have different flags becomes several.
     fn flags(&mut self, flags: &Flags) {
-        let mut divided = Vec::new();
-        for (profile, origin) in &mut self.profiles {
-            for group in flags.groups.iter().filter(|group| group.versions.divides(&profile.versions)) {
-                let reason = format!("in flags.yaml {} changes among these versions", group.flags.join(", "));
-                divided.push((origin.clone(), profile.profile.clone(), reason));
+        for group in &flags.groups {
+            for i in (0..self.profiles.len()).rev() {
+                let Some(halves) = self.profiles[i].0.versions.divided_by(&group.versions) else { continue };
+                let (profile, origin) = self.profiles[i].clone();
+                let half = |versions| (Profile { versions, ..profile.clone() }, origin.clone());
+                self.profiles.splice(i..=i, halves.map(half));
             }
-            profile.flags = flags.at(&profile.versions.lowest());
         }
-        for (origin, subject, reason) in divided {
-            let help = "a profile holds for versions that are alike: make two of it".to_owned();
-            self.report_at(&origin, &[key("versions")], &subject, reason, Some(help));
+        for (profile, _) in &mut self.profiles {
+            profile.flags = flags.at(&profile.versions.lowest());
         }
     }
 

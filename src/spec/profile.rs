@@ -173,7 +173,7 @@ pub struct Table {
     /// How statics are compared.
     #[serde(default)]
     pub statics: Option<StaticEquality>,
-    /// How aux data and dict keys are compared; the treedef is in the key if given.
+    /// How treedefs with their aux data and dict keys are compared; the treedef is in the key if given.
     #[serde(default)]
     pub tree: Option<Equality>,
     /// The parts of the call's form that are in the key.
@@ -304,6 +304,8 @@ pub struct Equality {
     /// A PyTreeDef that is itself aux data or a dict key counts as equal to whatever is no PyTreeDef and not None; otherwise
     /// that comparison raises `TypeError`. (Treedefs compare with `!=`, which PyTreeDef answers with False.)
     pub treedef_equals_others: bool,
+    /// The `==` of treedefs doesn't look at the class of a registered dataclass, which only their hash then tells apart.
+    pub any_dataclass: bool,
 }
 
 impl<'de> Deserialize<'de> for Equality {
@@ -316,6 +318,7 @@ impl<'de> Deserialize<'de> for Equality {
                 EqualityWord::Identity => equality.identity = true,
                 EqualityWord::Equal => equality.equal = true,
                 EqualityWord::TreedefEqualsOthers => equality.treedef_equals_others = true,
+                EqualityWord::AnyDataclass => equality.any_dataclass = true,
             }
         }
         Ok(equality)
@@ -336,6 +339,8 @@ enum EqualityWord {
     Equal,
     /// A PyTreeDef among aux data counts as equal to what is no PyTreeDef.
     TreedefEqualsOthers,
+    /// The class of a registered dataclass is not compared.
+    AnyDataclass,
 }
 
 #[cfg(feature = "schema")]

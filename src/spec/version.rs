@@ -97,10 +97,18 @@ impl Requirement {
         bounds.max().unwrap_or_default()
     }
 
-    /// Whether the requirement changes its mind among the versions of `range`.
+    /// The requirement in two parts, where `other` changes its mind among its versions.
     #[must_use]
-    pub fn divides(&self, range: &Self) -> bool {
-        self.0.iter().any(|(_, bound)| range.matches(bound) && *bound != range.lowest())
+    pub fn divided_by(&self, other: &Self) -> Option<[Self; 2]> {
+        let (_, bound) = other.0.iter().find(|(_, bound)| self.matches(bound) && *bound != self.lowest())?;
+        let lower = |comparator: &Comparator| matches!(comparator, Comparator::Greater | Comparator::GreaterEqual);
+        let and = |comparator| {
+            let others = self.0.iter().filter(|(other, _)| lower(other) != lower(&comparator)).cloned();
+            let mut all: Vec<_> = others.chain([(comparator, bound.clone())]).collect();
+            all.sort_by_key(|(comparator, _)| !lower(comparator));
+            Self(all)
+        };
+        Some([and(Comparator::Less), and(Comparator::GreaterEqual)])
     }
 
     /// Whether `version` satisfies it.

@@ -20,7 +20,7 @@ const NOT_MODELLED: [(&str, &str); 5] = [
 #[rstest]
 fn every_row_is_predicted(
     #[values("jax_jit", "equinox_filter_jit")] file: &str,
-    #[values("0.12.0.1", "0.6.2", "0.4.30")] version: &str,
+    #[values("0.12.0.1", "0.10.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.30")] version: &str,
 ) {
     let path = format!("{}/tests/ground_truth/{file}.yaml", env!("CARGO_MANIFEST_DIR"));
     let rows: Vec<CaseFile> = text::from_yaml(&fs::read_to_string(path).unwrap()).unwrap();

@@ -64,13 +64,14 @@ class Runner:
         """The result of one case. A case that donates destroys the buffers that it is given."""
         if case.get("devices", 1) > len(jax.devices()):
             raise Unsupported(f"devices:{case['devices']}")
-        if self.run_since_clearing >= CLEARED_EVERY or _calls_a_global(case):
+        meets_strangers = _compares_with_anything(case)
+        if self.run_since_clearing >= CLEARED_EVERY or meets_strangers or _calls_a_global(case):
             self.clear()
         self.run_since_clearing += 1
         try:
             return {"result": {"calls": _Run(self.target, case, recursion_limit, shared=not donates).steps()}}
         finally:
-            if any("clear" in step for step in case["steps"]):
+            if meets_strangers or any("clear" in step for step in case["steps"]):
                 self.run_since_clearing = CLEARED_EVERY
 
     def clear(self) -> None:
@@ -246,6 +247,15 @@ def _raises_in_comparison(form: dict[str, Any]) -> bool:
 
 def _is_ref(form: Any) -> bool:
     return isinstance(form, dict) and "ref" in form
+
+
+def _compares_with_anything(case: dict[str, Any]) -> bool:
+    """Whether the case has objects whose `==` raises, or answers with an array, beside whatever it meets.
+
+    jax 0.9 and 0.10 compare statics without looking at their hashes first, in tables that functions of other cases share.
+    There such an object would fail the calls of strangers, or its own because of theirs.
+    """
+    return any(form.get("plain", {}).get("eq") in ("raises", "array") for form in case.get("classes", {}).values())
 
 
 def _calls_a_global(case: dict[str, Any]) -> bool:
