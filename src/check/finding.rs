@@ -55,6 +55,7 @@ impl Finding {
             says: self.says.join(" "),
             version: Some(self.version.clone()),
             expect: Some(outcome.into()),
+            observed: Some(self.testimony.target.clone()),
             ..CaseFile::bare(&self.implementation, self.case.clone())
         }
     }

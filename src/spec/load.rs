@@ -15,7 +15,7 @@ use serde_yaml::Value as Tree;
 use super::check::{check_shape, check_variables};
 use super::spans::{Spans, Step};
 use super::{Contexts, Diagnostic, Diagnostics, Expectation, Family, Profile, Rule, RuleFile, SourceRef, Version};
-use crate::case::Case;
+use crate::case::{Case, Verdict};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/spec");
 
@@ -64,6 +64,9 @@ pub struct CaseFile {
     /// What happens, by call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expectation>,
+    /// Of a finding: what the target did instead, by call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Vec<Verdict>>,
     /// The id of the case whose program this one repairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<String>,
@@ -86,6 +89,7 @@ impl CaseFile {
             version: None,
             case,
             expect: None,
+            observed: None,
             repairs: None,
             fix: None,
             sources: Vec::new(),
