@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::compare::{Alone, Testimony};
-use crate::case::{Case, Step, Value};
+use crate::case::{Case, Step, Value, Verdict};
 use crate::model::{Difference, Simulation};
 use crate::spec::{CaseFile, Outcome, Profile, Spec};
 
@@ -16,6 +16,8 @@ pub struct Finding {
     pub says: Vec<String>,
     /// Who stands alone.
     pub alone: Alone,
+    /// What follows from the rules for the smallest case, also of layers that the target can't show.
+    pub expected: Vec<Verdict>,
     /// What each says of the smallest case.
     pub testimony: Testimony,
     /// The smallest case found.
@@ -49,7 +51,7 @@ impl Finding {
     /// The case with what the rules expect of it, as a file that every verb can read.
     #[must_use]
     pub fn case_file(&self) -> CaseFile {
-        let outcome = Outcome { calls: self.testimony.rule.clone(), stale: false, when_missed: None };
+        let outcome = Outcome { calls: self.expected.clone(), stale: false, when_missed: None };
         CaseFile {
             id: format!("finding/{}", self.rules.join("+")),
             says: self.says.join(" "),
