@@ -27,7 +27,7 @@ pub struct Claim<'c> {
     pub says: &'c str,
     /// The implementation that is called.
     pub implementation: &'c str,
-    /// The version that this is about.
+    /// The version of jax that this is about.
     pub version: &'c str,
     /// The program.
     pub case: &'c Case,
@@ -126,11 +126,13 @@ impl<'c> Writer<'c> {
                 .filter(|name| self.helpers.contains(**name))
                 .map(|name| Block::of(part(name).to_owned())),
         );
-        blocks.push(Block::of(self.body()));
+        let own: Vec<_> = classes.into_iter().chain(self.factory_texts().map(Block::of)).chain(steps).collect();
+        let runs_body = |block: &Block| block.text.contains("body(");
+        if blocks.iter().chain(&own).any(runs_body) {
+            blocks.push(Block::of(self.body()));
+        }
         blocks.push(Block::of(self.call_text()));
-        blocks.extend(classes);
-        blocks.extend(self.factory_texts().map(Block::of));
-        blocks.extend(steps);
+        blocks.extend(own);
         let code = joined(&blocks);
         let devices = if self.case.devices > 1 {
             format!(
@@ -152,10 +154,10 @@ impl<'c> Writer<'c> {
         text += &filled(&says);
         text += "\n\n";
         let words = |verdicts: &[Verdict]| verdicts.iter().map(|one| self.word(one)).collect::<Vec<_>>().join(", ");
-        text += &format!("with      {} {}\n", claim.implementation, claim.version);
-        if !claim.expected.is_empty() {
-            text += &format!("expected  {}\n", words(&claim.expected));
-        }
+        text += &format!("with      {} on jax {}\n", claim.implementation, claim.version);
+        let expected =
+            if claim.expected.is_empty() { "nothing in particular".to_owned() } else { words(&claim.expected) };
+        text += &format!("expected  {expected}\n");
         if let Some(observed) = claim.observed {
             text += &format!("observed  {}\n", words(observed));
         }
@@ -240,7 +242,7 @@ impl<'c> Writer<'c> {
         let is_taken = is_output
             || text.starts_with("jit_")
             || text.starts_with("new_f")
-            || TAKEN.contains(&text)
+            || TAKEN.split(' ').any(|taken| taken == text)
             || is_keyword(text)
             || frame::is_module(text)
             || frame::HELPERS.contains(&text);
@@ -250,67 +252,24 @@ impl<'c> Writer<'c> {
         if anywhere(self.case, |form| mentions(form, text)) {
             return Err(ScriptError::new(format!("source that uses `{text}`, a name that the script uses itself")));
         }
-        Ok(format!("{text}_"))
+        let mut other = format!("{text}_");
+        while self.case.objects.contains_key(&*other) || self.case.classes.contains_key(&*other) {
+            other.push('_');
+        }
+        Ok(other)
     }
 }
 
 /// The names of the script's own, and of the builtins that it uses.
-const TAKEN: &[&str] = &[
-    "f",
-    "body",
-    "call",
-    "calls",
-    "traces",
-    "events",
-    "differences",
-    "seen",
-    "args",
-    "kwargs",
-    "served",
-    "fresh",
-    "hook",
-    "infer_params",
-    "pjit",
-    "WORDS",
-    "bool",
-    "bytearray",
-    "classmethod",
-    "complex",
-    "dict",
-    "float",
-    "frozenset",
-    "getattr",
-    "hash",
-    "int",
-    "isinstance",
-    "list",
-    "max",
-    "min",
-    "object",
-    "print",
-    "range",
-    "repr",
-    "set",
-    "str",
-    "tuple",
-    "type",
-    "vars",
-    "len",
-    "sum",
-    "Exception",
-    "RuntimeError",
-    "ImportError",
-    "AttributeError",
-];
+const TAKEN: &str = "f body call calls traces events differences seen args kwargs served fresh hook infer_params pjit WORDS \
+    bool bytearray classmethod complex dict float frozenset getattr hash int isinstance list max min object \
+    print range repr set str tuple type vars len sum Exception RuntimeError ImportError AttributeError";
 
 /// Whether the name is a word of Python's grammar.
 fn is_keyword(name: &str) -> bool {
-    const KEYWORDS: &[&str] = &[
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-        "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-        "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-    ];
-    KEYWORDS.contains(&name)
+    const KEYWORDS: &str = "False None True and as assert async await break class continue def del elif else except finally \
+        for from global if import in is lambda nonlocal not or pass raise return try while with yield";
+    KEYWORDS.split(' ').any(|word| word == name)
 }
 
 fn is_form(value: &Value, wanted: impl Fn(&Form) -> bool) -> bool {
