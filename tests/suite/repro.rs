@@ -163,11 +163,10 @@ fn a_finding_of_a_lying_target_becomes_a_script() {
     assert_eq!(jitkey(folder.path(), &check).status.code(), Some(1));
     let output = jitkey(folder.path(), &["repro", "findings", "-o", "scripts"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let findings: Vec<_> = fs::read_dir(folder.path().join("findings")).unwrap().collect();
+    let script =
+        fs::read_dir(folder.path().join("scripts")).unwrap().next().expect("there is a finding").unwrap().path();
+    assert!(fs::read_to_string(script).unwrap().contains("observed  trace only, trace only"));
     for (name, code, output) in run(&folder.path().join("scripts"), "jax.jit") {
         assert!(code == 0 && output.ends_with("not reproduced\n"), "{name}: {output}");
     }
-    let script = fs::read_dir(folder.path().join("scripts")).unwrap().next().unwrap().unwrap().path();
-    assert!(fs::read_to_string(script).unwrap().contains("observed  trace only, trace only"));
-    assert!(!findings.is_empty());
 }
