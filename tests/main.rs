@@ -11,6 +11,7 @@ mod suite {
     mod model_laws;
     mod protocol;
     mod real_targets;
+    mod repro;
     mod rulebook;
     mod schemas;
     mod spec_diagnostics;

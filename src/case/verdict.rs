@@ -218,6 +218,38 @@ impl Serialize for Behaviour {
     }
 }
 
+impl<'de> Deserialize<'de> for Behaviour {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Stale { verdict: Verdict, stale: bool },
+            Plain(Verdict),
+        }
+        Ok(match Form::deserialize(deserializer)? {
+            Form::Stale { verdict, stale } => Self { verdict, stale },
+            Form::Plain(verdict) => verdict.into(),
+        })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Behaviour {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Behaviour".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let verdict = generator.subschema_for::<Verdict>();
+        schemars::json_schema!({
+            "description": "What a call did: a verdict, or one with `stale: true`.",
+            "anyOf": [verdict, {
+                "type": "object", "properties": { "verdict": verdict, "stale": { "type": "boolean" } },
+                "required": ["verdict", "stale"], "additionalProperties": false,
+            }],
+        })
+    }
+}
+
 /// The forms of a verdict that are not one of the five words.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

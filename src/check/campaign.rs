@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::compare::{Alone, Judgement, Testimony, judge};
 use super::finding::{Finding, depth, differences, statements};
-use crate::case::{Case, LayerSet};
+use crate::case::{Behaviour, Case, LayerSet};
 use crate::generate::{Discard, Generator, Pair, Plan, Source, shrink};
 use crate::spec::{Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
@@ -130,6 +130,7 @@ struct Raw<'s> {
     index: u64,
     plan: Plan<'s>,
     case: Case,
+    expected: Vec<Behaviour>,
     alone: Alone,
     testimony: Testimony,
 }
@@ -297,9 +298,9 @@ impl<'s> Campaign<'s> {
         let pair = self.generator.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
         let seen = target.observe(std::slice::from_ref(&pair.case))?.remove(0);
         let judged = judge(&pair.case, &pair.expected.calls, self.profile, self.visible, &seen);
-        let (plan, case, testimony, reproduced) = match judged {
-            Judgement::Differs(_, testimony) => (plan, pair.case, testimony, true),
-            _ => (raw.plan.clone(), raw.case.clone(), raw.testimony.clone(), false),
+        let (plan, case, expected, testimony, reproduced) = match judged {
+            Judgement::Differs(_, testimony) => (plan, pair.case, pair.expected.calls, testimony, true),
+            _ => (raw.plan.clone(), raw.case.clone(), raw.expected.clone(), raw.testimony.clone(), false),
         };
         let detail = match &seen {
             Observation::Calls(calls) => {
@@ -313,6 +314,7 @@ impl<'s> Campaign<'s> {
             says: statements(self.spec, &rules),
             rules,
             alone: raw.alone,
+            expected,
             testimony,
             differences: differences(&case, self.profile),
             depth: depth(&case),
@@ -336,7 +338,8 @@ impl<'s> Shared<'s> {
             Judgement::Differs(alone, testimony) => {
                 let agree =
                     (u64::from(testimony.rule == testimony.model), u64::from(testimony.model == testimony.target));
-                self.raw.push(Raw { index, plan: plan.clone(), case: pair.case, alone, testimony });
+                let (case, expected) = (pair.case, pair.expected.calls);
+                self.raw.push(Raw { index, plan: plan.clone(), case, expected, alone, testimony });
                 agree
             }
             Judgement::Unsupported(what) => {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::compare::{Alone, Testimony};
-use crate::case::{Case, Step, Value};
+use crate::case::{Behaviour, Case, Step, Value};
 use crate::model::{Difference, Simulation};
 use crate::spec::{CaseFile, Outcome, Profile, Spec};
 
@@ -16,6 +16,8 @@ pub struct Finding {
     pub says: Vec<String>,
     /// Who stands alone.
     pub alone: Alone,
+    /// What follows from the rules for the smallest case, also of layers that the target can't show.
+    pub expected: Vec<Behaviour>,
     /// What each says of the smallest case.
     pub testimony: Testimony,
     /// The smallest case found.
@@ -49,12 +51,13 @@ impl Finding {
     /// The case with what the rules expect of it, as a file that every verb can read.
     #[must_use]
     pub fn case_file(&self) -> CaseFile {
-        let outcome = Outcome { calls: self.testimony.rule.clone(), when_missed: None };
+        let outcome = Outcome { calls: self.expected.clone(), when_missed: None };
         CaseFile {
             id: format!("finding/{}", self.rules.join("+")),
             says: self.says.join(" "),
             version: Some(self.version.clone()),
             expect: Some(outcome.into()),
+            observed: Some(self.testimony.target.clone()),
             ..CaseFile::bare(&self.implementation, self.case.clone())
         }
     }

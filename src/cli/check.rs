@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use clap::Args;
@@ -184,7 +184,7 @@ impl Check {
     }
 }
 
-fn write(file: &PathBuf, content: &str) -> Result<(), CliError> {
+pub(super) fn write(file: &Path, content: &str) -> Result<(), CliError> {
     let failed = |error: std::io::Error| CliError::Usage(format!("{} can't be written: {error}", file.display()));
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(failed)?;

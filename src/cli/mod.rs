@@ -5,6 +5,7 @@ mod input;
 mod list;
 mod predict;
 mod replay;
+mod repro;
 mod schema;
 mod show;
 
@@ -38,6 +39,7 @@ enum Verb {
     Show(show::Show),
     Predict(predict::Predict),
     Replay(replay::Replay),
+    Repro(repro::Repro),
     Schema(schema::SchemaOf),
 }
 
@@ -121,6 +123,7 @@ fn run(cli: &Cli) -> Result<End, CliError> {
         Verb::Show(show) => show.run(&spec),
         Verb::Predict(predict) => predict.run(&spec),
         Verb::Replay(replay) => replay.run(&spec),
+        Verb::Repro(repro) => repro.run(&spec),
         Verb::Schema(schema) => schema.run(),
     }
 }

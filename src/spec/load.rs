@@ -17,7 +17,7 @@ use super::spans::{Spans, Step};
 use super::{
     Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Profile, Rule, RuleFile, SourceRef, Version,
 };
-use crate::case::Case;
+use crate::case::{Behaviour, Case};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/spec");
 
@@ -66,6 +66,9 @@ pub struct CaseFile {
     /// What happens, by call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expectation>,
+    /// Of a finding: what the target did instead, by call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Vec<Behaviour>>,
     /// The id of the case whose program this one repairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<String>,
@@ -88,6 +91,7 @@ impl CaseFile {
             version: None,
             case,
             expect: None,
+            observed: None,
             repairs: None,
             fix: None,
             sources: Vec::new(),

@@ -25,6 +25,7 @@ fn stderr(output: &Output) -> String {
 #[case::show(&["show", "--help"])]
 #[case::predict(&["predict", "--help"])]
 #[case::replay(&["replay", "--help"])]
+#[case::repro(&["repro", "--help"])]
 #[case::schema(&["schema", "--help"])]
 fn help(#[context] context: Context, #[case] arguments: &[&str]) {
     let output = jitkey(arguments);

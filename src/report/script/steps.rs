@@ -1,0 +1,339 @@
+//! Objects, the function under test, and what happens, in order.
+
+use indexmap::IndexMap;
+
+use super::array::{device, mesh, tuple};
+use super::frame::part;
+use super::value::string;
+use super::{Block, Claim, ScriptError, Writer, anywhere, indented, is_form, mentions, uses_own};
+use crate::case::{Call, ClearScope, Context, Donate, Form, JitOptions, Name, Step, Value, Verdict, Via};
+
+/// A line longer than this is broken.
+const WIDTH: usize = 100;
+
+/// The function under test where a call names none.
+const OWN: &str = "f";
+
+/// What is alive between the steps.
+struct State<'c> {
+    /// The objects.
+    objects: Vec<&'c Name>,
+    /// The wrappers: of which function, with which options, and by which name.
+    wrappers: IndexMap<(String, String), String>,
+    blocks: Vec<Block>,
+}
+
+impl State<'_> {
+    fn push(&mut self, text: String) {
+        self.blocks.push(Block::of(text));
+    }
+}
+
+impl<'c> Writer<'c> {
+    /// Everything from the first object on.
+    pub(super) fn program(&mut self, claim: &Claim<'_>) -> Result<Vec<Block>, ScriptError> {
+        let mut state = State { objects: Vec::new(), wrappers: IndexMap::new(), blocks: Vec::new() };
+        for (name, value) in &self.case.objects {
+            let bound = self.bound(&self.name(name)?, value)?;
+            state.push(bound);
+            state.objects.push(name);
+        }
+        if uses_own(self.case) && !is_form(&self.case.function, |form| matches!(form, Form::Ref(_))) {
+            let bound = self.bound(OWN, &self.case.function)?;
+            state.push(bound);
+        }
+        let mut number = 0;
+        for step in &self.case.steps {
+            match step {
+                Step::Call(call) => {
+                    self.call(&mut state, claim, call, number)?;
+                    number += 1;
+                }
+                Step::Drop(name) => self.drop_object(&mut state, name)?,
+                Step::Mutate(mutation) => {
+                    let object = self.name(&mutation.object)?;
+                    if let Some(value) = &mutation.value {
+                        state.push(format!("{object}.value = {}", self.value(value)?));
+                    }
+                    if let Some(hash) = mutation.hash {
+                        state.push(format!("{object}.hash = {hash}"));
+                    }
+                }
+                Step::Clear(ClearScope::Jax) => state.push("jax.clear_caches()".to_owned()),
+                Step::Clear(ClearScope::Equinox) => state.push("eqx.clear_caches()".to_owned()),
+                Step::Clear(ClearScope::Function) if self.api.clears => {
+                    let wrapper = self.wrapper(&mut state, None, &self.case.options)?;
+                    state.push(format!("{wrapper}.clear_cache()"));
+                }
+                Step::Clear(ClearScope::Function) => {
+                    return Err(ScriptError::new(format!("clearing one function of {}", self.api.name)));
+                }
+            }
+        }
+        state.push(part(if self.stale { "stale" } else { "differences" }).to_owned());
+        Ok(state.blocks)
+    }
+
+    /// A name bound to a value; a function that a `def` can make is written as one.
+    fn bound(&mut self, name: &str, value: &Value) -> Result<String, ScriptError> {
+        match value {
+            Value::Form(form) => match &**form {
+                // Source defines `f`.
+                Form::Def(def) if !self.is_repeated(form) && (def.source.is_none() || name == OWN) => {
+                    self.def(name, def)
+                }
+                _ => Ok(format!("{name} = {}", self.value(value)?)),
+            },
+            _ => Ok(format!("{name} = {}", self.value(value)?)),
+        }
+    }
+
+    fn call(
+        &mut self,
+        state: &mut State<'c>,
+        claim: &Claim<'_>,
+        call: &Call,
+        number: usize,
+    ) -> Result<(), ScriptError> {
+        let expected = claim.expected.get(number);
+        let options = call.options.as_ref().unwrap_or(&self.case.options);
+        let is_kept = call.function.as_ref().is_none_or(|value| is_form(value, |form| matches!(form, Form::Ref(_))));
+        let context = self.context(&merged(&self.case.context, &call.context))?;
+        let mut arguments = self.arguments(&call.args, &call.kwargs)?;
+        let is_last = number + 1 == self.case.calls().count();
+        let checked = self.stale && is_last;
+        let hoisted = checked || !context.is_empty() && arguments.iter().any(|argument| argument.contains('('));
+        if hoisted {
+            let positional = tuple(&arguments[..call.args.len()]);
+            state.push(format!("args = {positional}"));
+            let mut names = vec!["*args".to_owned()];
+            if !call.kwargs.is_empty() {
+                state.push(format!("kwargs = dict({})", arguments[call.args.len()..].join(", ")));
+                names.push("**kwargs".to_owned());
+            }
+            arguments = names;
+        }
+        let fails = matches!(expected, Some(Verdict::Error(_)));
+        let function = if !is_kept {
+            let function = self.value(call.function.as_ref().expect("in place"))?;
+            if fails { self.wrapping(&function, options)? } else { self.wrapped(&function, options)? }
+        } else if fails && !options.is_empty() && self.always_fails(claim, call) {
+            let function = self.function(call.function.as_ref())?;
+            self.wrapping(&function, options)?
+        } else {
+            self.wrapper(state, call.function.as_ref(), options)?
+        };
+        let function = self.via(function, call.via)?;
+        let mut parts = if self.stale {
+            Vec::new()
+        } else {
+            vec![expected.map_or_else(|| "None".to_owned(), |verdict| string(&self.word(verdict)))]
+        };
+        parts.push(function);
+        parts.extend(arguments.iter().cloned());
+        let result = match (checked, self.is_output_used(number + 1)) {
+            (true, _) => "served = ".to_owned(),
+            (false, true) => format!("out{} = ", number + 1),
+            (false, false) => String::new(),
+        };
+        let within = |text: String| match &context[..] {
+            [] => text,
+            context => format!("with {}:\n{}", context.join(", "), indented(&text)),
+        };
+        state.push(within(statement(&format!("{result}call"), &parts)));
+        if checked {
+            let fresh = self.fresh(call, options)?;
+            let parts: Vec<_> = std::iter::once(fresh).chain(arguments).collect();
+            state.push(within(statement("fresh = call", &parts)));
+        } else if hoisted {
+            state.push(format!("del args{}", if call.kwargs.is_empty() { "" } else { ", kwargs" }));
+        }
+        if fails && !is_kept && !is_last {
+            // Up to 0.6 an error's traceback and the function form a cycle, in which it would outlive the call.
+            state.push("gc.collect()".to_owned());
+        }
+        Ok(())
+    }
+
+    /// A new wrapper of a new function like the call's.
+    fn fresh(&mut self, call: &Call, options: &JitOptions) -> Result<String, ScriptError> {
+        let recipe = self.resolved(call.function.as_ref().unwrap_or(&self.case.function)).clone();
+        if !self.is_counted(&recipe) {
+            return Err(ScriptError::new("a stale hit of a function that can't be made anew"));
+        }
+        let function = self.value(&recipe)?;
+        let function = self.wrapped(&function, options)?;
+        self.via(function, call.via)
+    }
+
+    /// Whether every call of that function with these options is expected to fail, as it does if wrapping it does.
+    fn always_fails(&self, claim: &Claim<'_>, like: &Call) -> bool {
+        self.case.calls().zip(&claim.expected).all(|(call, expected)| {
+            matches!(expected, Verdict::Error(_)) || (&call.function, &call.options) != (&like.function, &like.options)
+        })
+    }
+
+    fn drop_object(&mut self, state: &mut State<'c>, name: &Name) -> Result<(), ScriptError> {
+        if anywhere(self.case, |form| mentions(form, name.as_str())) {
+            return Err(ScriptError::new(format!("dropping `{name}`, which source uses")));
+        }
+        let mut names = vec![self.name(name)?];
+        let root = self.root(name)?;
+        state.objects.retain(|object| *object != name);
+        let mut is_held = false;
+        for other in &state.objects {
+            is_held |= self.root(other)? == root;
+        }
+        if !is_held {
+            let (dropped, kept) = std::mem::take(&mut state.wrappers).into_iter().partition(|((of, _), _)| *of == root);
+            let dropped: IndexMap<_, _> = dropped;
+            state.wrappers = kept;
+            names.extend(dropped.into_values());
+        }
+        state.push(format!("del {}\ngc.collect()", names.join(", ")));
+        Ok(())
+    }
+
+    /// The name of the object that a name refers to, through those that are the same object.
+    fn root(&self, name: &Name) -> Result<String, ScriptError> {
+        let mut root = name;
+        while let Some(Value::Form(form)) = self.case.objects.get(root)
+            && let Form::Ref(other) = &**form
+        {
+            root = other;
+        }
+        self.name(root)
+    }
+
+    /// The name of the function that lives on: an object, or the case's own.
+    fn function(&self, function: Option<&Value>) -> Result<String, ScriptError> {
+        match function.unwrap_or(&self.case.function) {
+            Value::Form(form) => match &**form {
+                Form::Ref(name) => self.root(name),
+                _ => Ok(OWN.to_owned()),
+            },
+            _ => Ok(OWN.to_owned()),
+        }
+    }
+
+    /// The name of the wrapper of a function that lives on, which is made once.
+    fn wrapper(
+        &mut self,
+        state: &mut State<'c>,
+        function: Option<&Value>,
+        options: &JitOptions,
+    ) -> Result<String, ScriptError> {
+        let function = self.function(function)?;
+        let wrapped = self.wrapped(&function, options)?;
+        let key = (function.clone(), wrapped.clone());
+        if let Some(name) = state.wrappers.get(&key) {
+            return Ok(name.clone());
+        }
+        let name = match state.wrappers.keys().filter(|(of, _)| *of == function).count() {
+            0 => format!("jit_{function}"),
+            n => format!("jit_{function}{}", n + 1),
+        };
+        state.push(format!("{name} = {wrapped}"));
+        state.wrappers.insert(key, name.clone());
+        Ok(name)
+    }
+
+    /// The function, wrapped.
+    fn wrapped(&mut self, function: &str, options: &JitOptions) -> Result<String, ScriptError> {
+        let mut parts = vec![function.to_owned()];
+        parts.extend(self.options(options)?);
+        Ok(format!("{}({})", self.api.wrap, parts.join(", ")))
+    }
+
+    /// A function that wraps the function when it is called, and calls it.
+    fn wrapping(&mut self, function: &str, options: &JitOptions) -> Result<String, ScriptError> {
+        Ok(format!("lambda *args, **kwargs: {}(*args, **kwargs)", self.wrapped(function, options)?))
+    }
+
+    fn via(&mut self, wrapper: String, via: Via) -> Result<String, ScriptError> {
+        let text = match via {
+            Via::Call => return Ok(wrapper),
+            Via::Vmap => return Ok(format!("jax.vmap({wrapper})")),
+            Via::Grad => return Err(ScriptError::new("via grad")),
+            Via::Trace => format!("{wrapper}.trace"),
+            Via::Lower => format!("{wrapper}.lower"),
+            Via::Compile => format!("{}({wrapper})", self.helper("compiled")),
+            Via::EvalShape => format!("functools.partial({}, {wrapper})", self.api.eval_shape),
+        };
+        Ok(if self.dispatch { format!("{}({text})", self.helper("ahead_of_time")) } else { text })
+    }
+
+    fn options(&mut self, options: &JitOptions) -> Result<Vec<String>, ScriptError> {
+        let names = |names: &[Name]| tuple(&names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>());
+        let JitOptions {
+            static_argnums,
+            static_argnames,
+            donate_argnums,
+            donate_argnames,
+            donate,
+            keep_unused,
+            inline,
+            compiler_options,
+        } = options;
+        let mut parts = Vec::new();
+        parts.extend((!static_argnums.is_empty()).then(|| format!("static_argnums={}", tuple(static_argnums))));
+        parts.extend((!static_argnames.is_empty()).then(|| format!("static_argnames={}", names(static_argnames))));
+        parts.extend((!donate_argnums.is_empty()).then(|| format!("donate_argnums={}", tuple(donate_argnums))));
+        parts.extend((!donate_argnames.is_empty()).then(|| format!("donate_argnames={}", names(donate_argnames))));
+        parts.extend(donate.map(|donate| {
+            let word = match donate {
+                Donate::All => "all",
+                Donate::AllExceptFirst => "all-except-first",
+                Donate::Warn => "warn",
+                Donate::WarnExceptFirst => "warn-except-first",
+            };
+            format!("donate=\"{word}\"")
+        }));
+        parts.extend(keep_unused.then(|| "keep_unused=True".to_owned()));
+        parts.extend(inline.then(|| "inline=True".to_owned()));
+        if !compiler_options.is_empty() {
+            let mut items = Vec::new();
+            for (name, value) in compiler_options {
+                items.push(format!("{}: {}", string(name), self.value(value)?));
+            }
+            parts.push(format!("compiler_options={{{}}}", items.join(", ")));
+        }
+        Ok(parts)
+    }
+
+    /// The context managers around a call, the outermost first.
+    pub(super) fn context(&mut self, context: &Context) -> Result<Vec<String>, ScriptError> {
+        let Context { x64, flags, default_device, mesh: axes } = context;
+        let mut managers = Vec::new();
+        for (name, value) in flags {
+            managers.push(format!("{}({}, {})", self.helper("flag"), string(name), self.value(value)?));
+        }
+        if let Some(x64) = x64 {
+            managers.push(format!("{}({})", self.helper("enable_x64"), if *x64 { "True" } else { "False" }));
+        }
+        managers.extend(default_device.map(|number| format!("jax.default_device({})", device(number))));
+        managers.extend(axes.as_ref().map(mesh));
+        Ok(managers)
+    }
+}
+
+/// The context of a call inside that of its case, as `src/python/jitkey/contexts.py` merges them.
+fn merged(outer: &Context, inner: &Context) -> Context {
+    let mut flags = outer.flags.clone();
+    flags.extend(inner.flags.clone());
+    Context {
+        x64: inner.x64.or(outer.x64),
+        flags,
+        default_device: inner.default_device.or(outer.default_device),
+        mesh: inner.mesh.clone().or_else(|| outer.mesh.clone()),
+    }
+}
+
+/// A call, over several lines if one would be too long.
+fn statement(function: &str, parts: &[String]) -> String {
+    let line = format!("{function}({})", parts.join(", "));
+    if line.chars().count() <= WIDTH {
+        return line;
+    }
+    format!("{function}(\n{},\n)", indented(&parts.join(",\n")))
+}
