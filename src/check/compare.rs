@@ -1,6 +1,6 @@
 //! Compares what the three witnesses say of a case.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, LayerSet, Verdict};
 use crate::model::{ModelError, predict};
@@ -8,7 +8,8 @@ use crate::spec::Profile;
 use crate::target::Observation;
 
 /// Who stands alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Alone {
     /// Model and target agree: the rule is wrong, or doesn't say enough.
@@ -35,7 +36,8 @@ impl Alone {
 }
 
 /// What the witnesses say, one verdict a call each, as far as the target can see.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Testimony {
     /// What follows from the rules.
     pub rule: Vec<Verdict>,
