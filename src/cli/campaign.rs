@@ -90,8 +90,7 @@ impl Pairs {
             about.version.parse().map_err(|_| CliError::Usage(format!("`{}` is no version", about.version)))?;
         let profile =
             spec.profile(&about.implementation, &version).expect("opening a target checks that it has a profile");
-        let generator =
-            Generator::new(spec, &profile.profile, &version, self.wanted()?).expect("there is a profile");
+        let generator = Generator::new(spec, &profile.profile, &version, self.wanted()?).expect("there is a profile");
         if generator.rules().len() == 0 {
             return Err(CliError::Usage(format!(
                 "no rule about {} {} matches; `jitkey list rules` shows them",

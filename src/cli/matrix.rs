@@ -9,7 +9,7 @@ use super::campaign::Pairs;
 use super::{CliError, End, input, print, write};
 use crate::check::Shard;
 use crate::report::json::Report;
-use crate::report::matrix::{Column, Matrix, State, sort};
+use crate::report::matrix::{Column, Matrix, sort};
 use crate::report::merge::merge;
 use crate::report::text::{self, Style};
 use crate::report::{html, markdown};
@@ -44,10 +44,19 @@ impl MatrixOf {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
         let wanted = self.pairs.wanted()?;
         let mut columns: Vec<Column> = self.saved(spec)?.into_iter().map(Column::of).collect();
-        let names: Vec<TargetName> = match (&self.targets[..], &self.from[..]) {
-            ([], []) => TargetName::known(spec),
-            (targets, _) => targets.iter().map(|target| target.parse()).collect::<Result<_, _>>()?,
+        let names: Vec<TargetName> = match (&self.targets[..], &self.from[..], &self.pairs.running.python) {
+            ([], [], None) => TargetName::known(spec),
+            // A Python that is named has one version of each.
+            ([], [], Some(_)) => {
+                environment::implementations().iter().map(|name| name.parse()).collect::<Result<_, _>>()?
+            }
+            (targets, ..) => targets.iter().map(|target| target.parse()).collect::<Result<_, _>>()?,
         };
+        let known: Vec<_> = columns.iter().map(|column| column.name.clone()).collect();
+        let asked: Vec<_> = known.into_iter().chain(names.iter().map(ToString::to_string)).collect();
+        if let Some(twice) = asked.iter().enumerate().find_map(|(i, name)| asked[..i].contains(name).then_some(name)) {
+            return Err(CliError::Usage(format!("{twice} is given twice")));
+        }
         let seed = self.pairs.seed();
         for (i, name) in names.iter().enumerate() {
             eprintln!("\n{name} ({} of {})", i + 1, names.len());
@@ -70,11 +79,10 @@ impl MatrixOf {
         } else {
             print(&matrix.lead());
         }
-        Ok(match (matrix.count(State::NotRun), matrix.count(State::Differs)) {
-            (0, 0) => columns.iter().filter_map(|column| column.run.as_ref().ok()).map(|report| End::of(&report.summary)).max().unwrap_or(End::Well),
-            (0, _) => End::Findings,
-            _ => End::NotRun,
-        })
+        let reports = columns.iter().filter_map(|column| column.run.as_ref().ok());
+        let worst = reports.map(|report| End::of(&report.summary)).max().unwrap_or(End::Well);
+        let all_ran = columns.iter().all(|column| column.run.is_ok());
+        Ok(if all_ran { worst } else { End::NotRun })
     }
 
     /// The saved reports, those of one target merged.

@@ -75,12 +75,13 @@ impl Example {
         Some(Self { definitions: definitions(&pair.case), steps })
     }
 
-    /// The example for the newest version of `implementation` of which the rule says something, with that version.
+    /// The example for the first implementation that the rule speaks of, at the newest version that has one, and which
+    /// implementation and version that is.
     #[must_use]
-    pub fn newest(spec: &Spec, rule: &Rule, implementation: &str) -> Option<(&'static str, Self)> {
-        environment::versions().into_iter().find_map(|text| {
-            Some((text, Self::of(spec, rule, implementation, &text.parse().ok()?)?))
-        })
+    pub fn any(spec: &Spec, rule: &Rule) -> Option<(String, Self)> {
+        let at =
+            |name: &str, text: &str| Some((format!("{name} {text}"), Self::of(spec, rule, name, &text.parse().ok()?)?));
+        rule.expect.keys().find_map(|name| environment::versions().into_iter().find_map(|text| at(name, text)))
     }
 
     /// As text, one line a step, the verdicts in a column of their own.
@@ -100,7 +101,8 @@ impl Example {
 #[must_use]
 pub fn statement(rule: &Rule) -> Vec<String> {
     let variables = rule.forall.iter().map(|(name, variable)| format!("for all {name}: {variable}"));
-    let classes = rule.classes.iter().map(|(name, class)| format!("class {name}: {}", crate::case::text::to_json(class)));
+    let classes =
+        rule.classes.iter().map(|(name, class)| format!("class {name}: {}", crate::case::text::to_json(class)));
     let objects = rule.objects.iter().map(|(name, pattern)| format!("object {name}: {pattern}"));
     let patterns = rule.pair.iter().flatten().chain(&rule.case).map(ToString::to_string);
     variables.chain(classes).chain(objects).chain(patterns).collect()

@@ -97,8 +97,8 @@ fn findings(page: &mut String, matrix: &Matrix<'_>) {
 }
 
 fn cell(cell: &Cell<'_>) -> String {
-    let Some(outcome) = cell.expected else { return State::NotStated.sign().to_owned() };
     let changed = if cell.changed { "▸ " } else { "" };
+    let Some(outcome) = cell.expected else { return format!("{changed}{}", cell.state.sign()) };
     let stale = if outcome.stale { " ⚠" } else { "" };
     let deeper = if outcome.when_missed.is_some() { "†" } else { "" };
     let calls: Vec<_> = outcome.calls.iter().map(ToString::to_string).collect();
@@ -107,25 +107,18 @@ fn cell(cell: &Cell<'_>) -> String {
 
 fn evidence(page: &mut String, spec: &Spec, matrix: &Matrix<'_>, line: &Row<'_>) {
     let _ = writeln!(page, "### {}\n\n{}\n", line.id, inline(&line.says));
-    let stated = line.cells.iter().zip(matrix.columns).rev().find(|(cell, _)| cell.expected.is_some());
-    let example = stated.and_then(|(_, column)| {
-        Example::of(spec, line.rule, &column.implementation, &column.version.parse().ok()?)
-    });
-    if let Some(example) = example {
+    if let Some((of, example)) = matrix.example(spec, line) {
+        let _ = writeln!(page, "The simplest case, on {of}:\n");
         fenced(page, &example.text());
     }
-    row(page, ["target", "expected", "observed", "again with"].map(str::to_owned));
-    row(page, std::iter::repeat_n("---".to_owned(), 4));
+    row(page, ["target", "expected", "observed"].map(str::to_owned));
+    row(page, std::iter::repeat_n("---".to_owned(), 3));
     for (cell, column) in line.cells.iter().zip(matrix.columns).filter(|(cell, _)| cell.expected.is_some()) {
-        row(
-            page,
-            [
-                code(&column.name),
-                said(cell.expected),
-                format!("{} {}", cell.state.sign(), cell.evidence(line.rule)),
-                cell.command.as_deref().map(code).unwrap_or_default(),
-            ],
-        );
+        let observed = format!("{} {}", cell.state.sign(), cell.evidence(line.rule));
+        row(page, [code(&column.name), said(cell.expected), observed]);
+    }
+    if let Some(command) = line.cells.iter().rev().find_map(|cell| cell.command.as_deref()) {
+        let _ = writeln!(page, "\nAgain, here for the last of them: {}", code(command));
     }
     page.push('\n');
     advice(page, line.rule);
@@ -159,9 +152,8 @@ fn law(page: &mut String, spec: &Spec, rule: &Rule) {
         }
     }
     page.push('\n');
-    let example = rule.expect.keys().find_map(|name| Some((name, Example::newest(spec, rule, name)?)));
-    if let Some((name, (version, example))) = example {
-        let _ = writeln!(page, "For example, on {name} {version}:\n");
+    if let Some((of, example)) = Example::any(spec, rule) {
+        let _ = writeln!(page, "For example, on {of}:\n");
         fenced(page, &example.text());
     }
     page.push_str("The law:\n\n");
@@ -239,5 +231,10 @@ fn inline(text: &str) -> String {
 
 /// The anchor that GitHub and others make of a heading.
 fn anchor(heading: &str) -> String {
-    heading.to_lowercase().chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c)).collect::<String>().replace(' ', "-")
+    heading
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || "-_ ".contains(*c))
+        .collect::<String>()
+        .replace(' ', "-")
 }

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::json::Report;
+use super::law::Example;
 use super::quoted;
+use super::text::grouped;
 use crate::check::{Finding, RuleCount};
 use crate::spec::{Outcome, Rule, Spec, Version};
 
@@ -216,6 +218,15 @@ impl<'m> Matrix<'m> {
         columns.iter().flat_map(move |column| of(column).map(move |finding| (column, finding)))
     }
 
+    /// The simplest case of a rule for the last column that it speaks of, and which target that is.
+    #[must_use]
+    pub fn example(&self, spec: &Spec, row: &Row<'_>) -> Option<(String, Example)> {
+        let stated = |i: &usize| row.cells[*i].expected.is_some();
+        let column = &self.columns[(0..self.columns.len()).rev().find(stated)?];
+        let example = Example::of(spec, row.rule, &column.implementation, &column.version.parse().ok()?)?;
+        Some((format!("{} {}", column.group, column.version), example))
+    }
+
     /// How many cells are in that state.
     #[must_use]
     pub fn count(&self, state: State) -> usize {
@@ -225,7 +236,8 @@ impl<'m> Matrix<'m> {
     /// One sentence: how many rules, on how many targets, and how many cells hold.
     #[must_use]
     pub fn lead(&self) -> String {
-        let counted = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+        let counted =
+            |n: usize, one: &str, many: &str| format!("{} {}", grouped(n as u64), if n == 1 { one } else { many });
         let mut text = format!(
             "{} on {}: {}",
             counted(self.rows.len(), "rule", "rules"),
@@ -278,7 +290,14 @@ fn row<'m>(rule: &'m Rule, columns: &'m [Column]) -> Row<'m> {
             let pairs = count.map(|count| format!(" --pairs {}", count.pairs.max(1))).unwrap_or_default();
             format!("jitkey check {} --rules {}{pairs}{seed}", quoted(&column.name), quoted(&rule.id))
         });
-        Cell { expected, changed: before.is_some_and(|before| said(before) != expected), state, count, findings, command }
+        Cell {
+            expected,
+            changed: before.is_some_and(|before| said(before) != expected),
+            state,
+            count,
+            findings,
+            command,
+        }
     };
     Row { id: &rule.id, says: &rule.says, rule, cells: columns.iter().enumerate().map(cell).collect() }
 }
@@ -305,7 +324,7 @@ impl Cell<'_> {
         let Some(count) = self.count else { return self.state.words().to_owned() };
         let alone = self.observed(rule);
         let composed = count.pairs - alone.iter().map(|(_, count)| count).sum::<u64>();
-        let mut parts: Vec<_> = alone.iter().map(|(words, count)| format!("{words} in {count}")).collect();
+        let mut parts: Vec<_> = alone.iter().map(|(words, count)| format!("{words} in {count} alone")).collect();
         if composed > 0 {
             parts.push(format!("{composed} composed with others"));
         }

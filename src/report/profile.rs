@@ -19,7 +19,9 @@ pub fn compared(table: &Table) -> Vec<(&'static str, String)> {
         };
         parts.push(("function", format!("{by}, {held}")));
     }
-    for (name, words) in [("call", words(&table.call)), ("leaf", words(&table.leaf)), ("context", words(&table.context))] {
+    for (name, words) in
+        [("call", words(&table.call)), ("leaf", words(&table.leaf)), ("context", words(&table.context))]
+    {
         if !words.is_empty() {
             parts.push((name, words));
         }

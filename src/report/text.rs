@@ -154,10 +154,8 @@ pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: St
     for line in definitions(&finding.case) {
         let _ = writeln!(text, "    {line}");
     }
-    let lines: Vec<(String, bool)> = steps(&finding.case)
-        .into_iter()
-        .map(|(line, of)| (format!("    {line}"), of == Some(call)))
-        .collect();
+    let lines: Vec<(String, bool)> =
+        steps(&finding.case).into_iter().map(|(line, of)| (format!("    {line}"), of == Some(call))).collect();
     let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
     for (line, is_last) in lines {
         let differences: Vec<_> = finding.differences.iter().map(where_and_what).collect();

@@ -123,8 +123,7 @@ impl Spec {
     pub fn from_files(mut files: Vec<SpecFile>) -> Result<Self, Diagnostics> {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut loader = Loader::default();
-        let mut contexts = None;
-        let mut fingerprint = Fingerprint::default();
+        let (mut contexts, mut fingerprint) = (None, Fingerprint::default());
         for file in &files {
             let reader = Reader::new(file);
             fingerprint.add(&file.name, &reader.tree);

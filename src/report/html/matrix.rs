@@ -5,8 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::{advice, filter, full, prose, shell, short, slug, statement};
-use crate::report::law::Example;
+use super::{advice, example, filter, full, prose, shell, short, slug, statement};
 use crate::report::matrix::{Cell, Column, Matrix, Row, State};
 use crate::report::text::{self, Style, grouped};
 use crate::spec::Spec;
@@ -32,10 +31,13 @@ pub fn page(spec: &Spec, matrix: &Matrix<'_>) -> String {
             @if matrix.findings().next().is_some() {
                 section #findings { h2 { "Findings" } (findings(matrix)) }
             }
-            section.wide #matrix {
+            section #matrix {
                 h2 { "Matrix" }
                 (legend())
                 (tools(matrix))
+                nav aria-label="Families" {
+                    @for name in matrix.families() { a href={ "#family:" (name) } { (name) } }
+                }
                 div.scroll tabindex="0" role="region" aria-label="Rules by target" { (table(spec, matrix)) }
             }
         }
@@ -62,7 +64,7 @@ fn targets(columns: &[Column]) -> Markup {
                         }
                         Err(reason) => { p.state { span.notrun { "○ not run" } } p.dim { (reason) } }
                     }
-                    pre { code { (column.command()) } }
+                    pre.command { code { (column.command()) } }
                 }
             }
         }
@@ -81,7 +83,8 @@ fn changes(matrix: &Matrix<'_>) -> Markup {
                 ul.changes {
                     @for change in group {
                         li {
-                            a href={ "#" (cell_id(change.rule, after)) } { code { (change.rule) } }
+                            @let evidence = change.after.1.map_or_else(|| slug(change.rule), |_| cell_id(change.rule, after));
+                            a href={ "#" (evidence) } { code { (change.rule) } }
                             span.turn { (full(change.before.1)) span.arrow { " → " } (full(change.after.1)) }
                         }
                     }
@@ -159,7 +162,7 @@ fn table(spec: &Spec, matrix: &Matrix<'_>) -> Markup {
                 tbody {
                     tr.family #{ "family:" (name) } {
                         th scope="rowgroup" colspan=(matrix.columns.len() + 1) {
-                            div { h3 { (name) } @if let Some(family) = spec.families.iter().find(|family| family.name == name) {
+                            div { b { (name) } @if let Some(family) = spec.families.iter().find(|family| family.name == name) {
                                 p { (prose(&family.about)) }
                             } }
                         }
@@ -186,12 +189,14 @@ fn line(matrix: &Matrix<'_>, row: &Row<'_>, group_of: impl Fn(usize) -> usize) -
                 span.says { (prose(row.says)) }
             }
             @for (i, (cell, column)) in row.cells.iter().zip(matrix.columns).enumerate() {
-                @let same = i > 0 && !cell.changed && group_of(i) == group_of(i - 1);
-                td class={ "g" (group_of(i)) " " (class(cell.state)) @if same { " same" } @if cell.changed { " changed" } }
-                    data-of={ (column.group) " " (column.version) }
+                @let begins = (0..i).all(|j| group_of(j) != group_of(i) || row.cells[j].expected.is_none());
+                @let first = i == 0 || group_of(i) != group_of(i - 1);
+                @let same = !first && !cell.changed;
+                td class={ "g" (group_of(i)) " " (class(cell.state)) @if first { " first" } @if same { " same" } @if cell.changed { " changed" } }
+                    data-of={ @if begins { (column.group) " " } (column.version) }
                 {
                     @match cell.expected {
-                        None => span.sign title=(cell.state.words()) { (cell.state.sign()) },
+                        None => span.sign title=(cell.state.words()) { @if cell.changed { "▸ " } (cell.state.sign()) },
                         Some(outcome) => a href={ "#" (cell_id(row.id, column)) } {
                             @if cell.changed { span.turned { "▸" } }
                             (short(outcome))
@@ -207,18 +212,12 @@ fn line(matrix: &Matrix<'_>, row: &Row<'_>, group_of: impl Fn(usize) -> usize) -
 fn panel(spec: &Spec, matrix: &Matrix<'_>, row: &Row<'_>) -> Markup {
     let id = slug(row.id);
     let stated: Vec<_> = row.cells.iter().zip(matrix.columns).filter(|(cell, _)| cell.expected.is_some()).collect();
-    let example = stated.last().and_then(|(_, column)| {
-        Example::of(spec, row.rule, &column.implementation, &column.version.parse().ok()?)
-    });
     html! {
         section.panel id=(id) aria-labelledby={ "title:" (id) } {
             a.close href={ "#row:" (id) } aria-label="Close" { "×" }
             h2 id={ "title:" (id) } { (row.id) }
             p.lead { (prose(row.says)) }
-            @if let Some(example) = example {
-                h3 { "Simplest pair" }
-                pre { code { (example.text()) } }
-            }
+            @if let Some((of, case)) = matrix.example(spec, row) { (example(&case, &of)) }
             (advice(row.rule))
             h3 { "Evidence" }
             @for (cell, column) in &stated {
@@ -231,7 +230,7 @@ fn panel(spec: &Spec, matrix: &Matrix<'_>, row: &Row<'_>) -> Markup {
                             dt { "first" } dd { "pair " (first.pair) " of " (first.rules.join(" + ")) ": " (first.alone.words()) }
                         }
                     }
-                    @if let Some(command) = &cell.command { pre { code { (command) } } }
+                    @if let Some(command) = &cell.command { pre.command { code { (command) } } }
                     @if let Ok(report) = &column.run {
                         @for number in &cell.findings {
                             pre { code { (text::finding(number + 1, &report.summary.findings[*number], None, Style::PLAIN)) } }

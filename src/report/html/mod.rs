@@ -5,9 +5,9 @@ mod rulebook;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::law;
+use super::law::{self, Example};
 use crate::case::{LayerSet, Verdict};
-use crate::spec::{Outcome, Rule};
+use crate::spec::{Outcome, Rule, SourceRef};
 
 pub use matrix::page as matrix;
 pub use rulebook::page as rulebook;
@@ -111,6 +111,11 @@ fn advice(rule: &Rule) -> Markup {
     }
 }
 
+/// The simplest case of a rule, and of what it is the case.
+fn example(example: &Example, of: &str) -> Markup {
+    html! { figure { pre { code { (example.text()) } } figcaption { (of) } } }
+}
+
 /// The law in the words of its file, and its sources.
 fn statement(rule: &Rule) -> Markup {
     let places = law::places(rule);
@@ -123,7 +128,7 @@ fn statement(rule: &Rule) -> Markup {
     }
 }
 
-fn sources(sources: &[crate::spec::SourceRef]) -> Markup {
+fn sources(sources: &[SourceRef]) -> Markup {
     html! {
         ul.sources aria-label="Sources" {
             @for source in sources {

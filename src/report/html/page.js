@@ -4,7 +4,8 @@
   const form = document.querySelector("form.filter");
   const rules = [...document.querySelectorAll("tr.rule, article.rule")];
   const sections = [...document.querySelectorAll("tbody, section.family")];
-  const texts = new Map(rules.map((rule) => [rule, `${rule.id} ${(rule.querySelector("th, h3, .says")?.parentElement ?? rule).textContent}`.toLowerCase()]));
+  const texts = new Map(rules.map((rule) => [rule, `${rule.id} ${rule.textContent}`.toLowerCase()]));
+  const close = () => document.querySelector(".panel:target a.close, .panel:has(:target) a.close");
 
   const filter = () => {
     const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -41,8 +42,8 @@
       event.preventDefault();
       form.elements.words.focus();
     }
-    if (event.key === "Escape") document.querySelector(".panel:target a.close, .panel:has(:target) a.close")?.click();
+    if (event.key === "Escape") close()?.click();
   });
-  window.addEventListener("hashchange", () => document.querySelector(".panel:target a.close, .panel:has(:target) a.close")?.focus({ preventScroll: true }));
+  window.addEventListener("hashchange", () => close()?.focus({ preventScroll: true }));
   filter();
 })();

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{advice, filter, full, prose, shell, slug, sources, statement};
+use super::{advice, example, filter, full, prose, shell, slug, sources, statement};
 use crate::report::law::{Example, spans};
 use crate::report::{profile, rulebook};
 use crate::spec::{Profile, Rule, Spec};
@@ -48,7 +48,6 @@ pub fn page(spec: &Spec) -> String {
 
 fn law(spec: &Spec, rule: &Rule) -> Markup {
     let id = slug(&rule.id);
-    let example = rule.expect.keys().find_map(|name| Some((name, Example::newest(spec, rule, name)?)));
     html! {
         article.rule id=(id) {
             h3 { a.self href={ "#" (id) } { (rule.id) } }
@@ -63,9 +62,7 @@ fn law(spec: &Spec, rule: &Rule) -> Markup {
                     }
                 }
             }
-            @if let Some((name, (version, example))) = example {
-                figure { pre { code { (example.text()) } } figcaption { (name) " " (version) } }
-            }
+            @if let Some((of, case)) = Example::any(spec, rule) { (example(&case, &of)) }
             (advice(rule))
             (statement(rule))
         }
