@@ -13,7 +13,7 @@ use crate::report::matrix::{Column, Matrix, sort};
 use crate::report::merge::merge;
 use crate::report::text::{self, Style};
 use crate::report::{html, markdown};
-use crate::spec::Spec;
+use crate::spec::{Rule, Spec};
 use crate::target::{TargetName, environment};
 
 /// Run the rules over implementations and versions, and write what holds where as a table.
@@ -45,7 +45,9 @@ impl MatrixOf {
         let wanted = self.pairs.wanted()?;
         let mut columns: Vec<Column> = self.saved(spec)?.into_iter().map(Column::of).collect();
         let names: Vec<TargetName> = match (&self.targets[..], &self.from[..], &self.pairs.running.python) {
-            ([], [], None) => TargetName::known(spec),
+            ([], [], None) => {
+                TargetName::known(spec).into_iter().filter(|name| spoken_of(spec, name, &wanted)).collect()
+            }
             // A Python that is named has one version of each.
             ([], [], Some(_)) => {
                 environment::implementations().iter().map(|name| name.parse()).collect::<Result<_, _>>()?
@@ -131,4 +133,13 @@ impl MatrixOf {
             }
         }
     }
+}
+
+/// Whether one of the rules that are wanted says something of the target.
+fn spoken_of(spec: &Spec, name: &TargetName, wanted: &impl Fn(&Rule) -> bool) -> bool {
+    let (Some(implementation), Some(Ok(version))) = (name.parts().0, name.parts().1.map(str::parse)) else {
+        return true;
+    };
+    let says = |rule: &Rule| rule.expect.get(implementation).is_some_and(|said| said.at(&version).is_some());
+    spec.rules.values().any(|rule| wanted(rule) && says(rule))
 }

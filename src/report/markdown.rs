@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::law::{self, Example, spans};
 use super::matrix::{Cell, Column, Matrix, Row, State};
 use super::profile;
+use super::rulebook;
 use super::text::{self, Style, grouped};
 use crate::spec::{Outcome, Profile, Rule, SourceRef, Spec};
 
@@ -15,8 +16,8 @@ pub fn matrix(spec: &Spec, matrix: &Matrix<'_>) -> String {
     let legend: Vec<_> = State::ALL.iter().map(|state| format!("`{}` {}", state.sign(), state.words())).collect();
     let _ = writeln!(
         page,
-        "A cell has the verdict that the rule states and what came of it: {}. ▸ marks a verdict that is not that of the \
-         version before, ⚠ a stale hit, † one that goes deeper as soon as anything beside the pair misses.\n",
+        "A cell has the verdict that the rule states and what came of it: {}. ▸ marks a verdict that is not that of \
+         the version before, ⚠ a stale hit, † one that goes deeper as soon as anything beside the pair misses.\n",
         legend.join(", ")
     );
     targets(&mut page, matrix.columns);
@@ -127,7 +128,7 @@ fn evidence(page: &mut String, spec: &Spec, matrix: &Matrix<'_>, line: &Row<'_>)
 /// The rulebook: contents, a section for each family with its rules, and the profiles.
 #[must_use]
 pub fn rulebook(spec: &Spec) -> String {
-    let mut page = format!("# The rulebook\n\n{}\n\n", super::rulebook::lead(spec));
+    let mut page = format!("# The rulebook\n\n{}\n\n", rulebook::lead(spec));
     for family in &spec.families {
         let rules = spec.rules.values().filter(|rule| rule.family() == family.name).count();
         let _ = writeln!(page, "- [{}](#{}) ({rules} rules)", family.name, anchor(&family.name));
@@ -137,7 +138,7 @@ pub fn rulebook(spec: &Spec) -> String {
         let _ = writeln!(page, "## {}\n\n{}\n", family.name, inline(family.about.trim()));
         spec.rules.values().filter(|rule| rule.family() == family.name).for_each(|rule| law(&mut page, spec, rule));
     }
-    page.push_str("## Profiles\n\nHow each implementation builds its keys: the tables that a call consults, and what each compares.\n\n");
+    let _ = writeln!(page, "## Profiles\n\n{}\n", rulebook::PROFILES);
     spec.profiles.iter().for_each(|profile| built(&mut page, profile));
     page
 }

@@ -1,5 +1,5 @@
-//! What people and programs read: the outcome of a campaign as text and JSON, the outcomes of many as a matrix, and the spec
-//! as a rulebook.
+//! What people and programs read: the outcome of a campaign as text and JSON, the outcomes of many as a matrix, and the
+//! spec as a rulebook.
 
 #[cfg(feature = "cli")]
 pub mod html;

@@ -5,14 +5,18 @@ use std::fmt::Write;
 use super::law;
 use crate::spec::{Profile, Rule, Spec};
 
+/// What the profiles are.
+pub const PROFILES: &str = "How each implementation builds its keys: the tables that a call consults, in their order, \
+                            and what each compares.";
+
 /// What the whole document says of itself.
 #[must_use]
 pub fn lead(spec: &Spec) -> String {
     let stale = |rule: &&Rule| rule.expect.values().any(|said| said.by_version().any(|(_, outcome)| outcome.stale));
     format!(
-        "{} laws of what is in the cache key of a jitted function, {} of them hazards: hits that are stale. A verdict says how \
-         deep a call had to go: `hit`, `dispatch` (the fast path missed, nothing was rebuilt), `compile`, `lower`, `trace` \
-         (the Python body ran again and all below followed), or an error.",
+        "{} laws of what is in the cache key of a jitted function, {} of them hazards: hits that are stale. A verdict \
+         says how deep a call had to go: `hit`, `dispatch` (the fast path missed, nothing was rebuilt), `compile`, \
+         `lower`, `trace` (the Python body ran again and all below followed), or an error.",
         spec.rules.len(),
         spec.rules.values().filter(stale).count()
     )

@@ -1,7 +1,7 @@
 //! The page of the matrix.
 //!
-//! Each cell is a link to its evidence. The evidence of a rule is a panel that the browser shows while the link's target is
-//! inside it, so that it opens without a script and has an address of its own.
+//! Each cell is a link to its evidence. The evidence of a rule is a panel that the browser shows while the link's target
+//! is inside it, so that it opens without a script and has an address of its own.
 
 use maud::{Markup, html};
 
@@ -55,7 +55,8 @@ fn targets(columns: &[Column]) -> Markup {
                     @match &column.run {
                         Ok(report) => {
                             p.state {
-                                @if report.conforms { span.holds { "✓ conforms" } } @else { span.differs { "✗ findings" } }
+                                @if report.conforms { span.holds { "✓ conforms" } }
+                                @else { span.differs { "✗ findings" } }
                                 ", " (grouped(report.pairs)) " pairs"
                             }
                             p.dim { (report.seeds()) @for (name, value) in &report.target.about {
@@ -78,12 +79,14 @@ fn changes(matrix: &Matrix<'_>) -> Markup {
             @let (before, after) = (&matrix.columns[group[0].before.0], &matrix.columns[group[0].after.0]);
             details open[matrix.changes.len() <= 60] {
                 summary {
-                    (after.group) " " (before.version) " → " (after.version) " " span.dim { (group.len()) @if group.len() == 1 { " verdict" } @else { " verdicts" } }
+                    (after.group) " " (before.version) " → " (after.version) " "
+                    span.dim { (group.len()) @if group.len() == 1 { " verdict" } @else { " verdicts" } }
                 }
                 ul.changes {
                     @for change in group {
                         li {
-                            @let evidence = change.after.1.map_or_else(|| slug(change.rule), |_| cell_id(change.rule, after));
+                            @let stated = change.after.1.is_some();
+                            @let evidence = if stated { cell_id(change.rule, after) } else { slug(change.rule) };
                             a href={ "#" (evidence) } { code { (change.rule) } }
                             span.turn { (full(change.before.1)) span.arrow { " → " } (full(change.after.1)) }
                         }
@@ -116,7 +119,7 @@ fn legend() -> Markup {
                 ("trace", "the Python body ran again, and all below"),
                 ("error", "the call raises it"),
             ] { li { span class={ "v " (word) } { (word) } " " (says) } }
-            @for state in State::ALL { li { span class={ "sign " (class(state)) } { (state.sign()) } " " (state.words()) } }
+            @for state in State::ALL { li { (sign(state)) " " (state.words()) } }
             li { span.turned { "▸" } " not as at the version before" }
             li { span.mark.stale { "⚠" } " the hit is stale" }
             li { span.mark { "†" } " deeper beside anything that misses" }
@@ -162,9 +165,12 @@ fn table(spec: &Spec, matrix: &Matrix<'_>) -> Markup {
                 tbody {
                     tr.family #{ "family:" (name) } {
                         th scope="rowgroup" colspan=(matrix.columns.len() + 1) {
-                            div { b { (name) } @if let Some(family) = spec.families.iter().find(|family| family.name == name) {
-                                p { (prose(&family.about)) }
-                            } }
+                            div {
+                                b { (name) }
+                                @for family in spec.families.iter().filter(|family| family.name == name) {
+                                    p { (prose(&family.about)) }
+                                }
+                            }
                         }
                     }
                     @for row in matrix.rows.iter().filter(|row| row.rule.family() == name) {
@@ -192,15 +198,15 @@ fn line(matrix: &Matrix<'_>, row: &Row<'_>, group_of: impl Fn(usize) -> usize) -
                 @let begins = (0..i).all(|j| group_of(j) != group_of(i) || row.cells[j].expected.is_none());
                 @let first = i == 0 || group_of(i) != group_of(i - 1);
                 @let same = !first && !cell.changed;
-                td class={ "g" (group_of(i)) " " (class(cell.state)) @if first { " first" } @if same { " same" } @if cell.changed { " changed" } }
+                td .{ "g" (group_of(i)) } .(class(cell.state)) .first[first] .same[same] .changed[cell.changed]
                     data-of={ @if begins { (column.group) " " } (column.version) }
                 {
                     @match cell.expected {
-                        None => span.sign title=(cell.state.words()) { @if cell.changed { "▸ " } (cell.state.sign()) },
+                        None => span.absent { @if cell.changed { "▸ " } (sign(cell.state)) },
                         Some(outcome) => a href={ "#" (cell_id(row.id, column)) } {
                             @if cell.changed { span.turned { "▸" } }
                             (short(outcome))
-                            span class={ "sign " (class(cell.state)) } title=(cell.state.words()) { (cell.state.sign()) }
+                            (sign(cell.state))
                         },
                     }
                 }
@@ -213,7 +219,7 @@ fn panel(spec: &Spec, matrix: &Matrix<'_>, row: &Row<'_>) -> Markup {
     let id = slug(row.id);
     let stated: Vec<_> = row.cells.iter().zip(matrix.columns).filter(|(cell, _)| cell.expected.is_some()).collect();
     html! {
-        section.panel id=(id) aria-labelledby={ "title:" (id) } {
+        section.panel id=(id) tabindex="-1" aria-labelledby={ "title:" (id) } {
             a.close href={ "#row:" (id) } aria-label="Close" { "×" }
             h2 id={ "title:" (id) } { (row.id) }
             p.lead { (prose(row.says)) }
@@ -221,19 +227,25 @@ fn panel(spec: &Spec, matrix: &Matrix<'_>, row: &Row<'_>) -> Markup {
             (advice(row.rule))
             h3 { "Evidence" }
             @for (cell, column) in &stated {
-                div.run id=(cell_id(row.id, column)) {
-                    p.head { span.at { (column.group) " " (column.version) } span class={ "sign " (class(cell.state)) } { (cell.state.sign()) " " (cell.state.words()) } }
+                div.run id=(cell_id(row.id, column)) tabindex="-1" {
+                    p.head {
+                        span.at { (column.group) " " (column.version) }
+                        span { (sign(cell.state)) " " (cell.state.words()) }
+                    }
                     dl {
                         dt { "expected" } dd { (full(cell.expected)) }
-                        dt { "observed" } dd { @match &column.run { Ok(_) => (cell.evidence(row.rule)), Err(reason) => (reason) } }
+                        dt { "observed" }
+                        dd { @match &column.run { Ok(_) => (cell.evidence(row.rule)), Err(reason) => (reason) } }
                         @if let Some(first) = cell.count.and_then(|count| count.first.as_ref()) {
-                            dt { "first" } dd { "pair " (first.pair) " of " (first.rules.join(" + ")) ": " (first.alone.words()) }
+                            dt { "first" }
+                            dd { "pair " (first.pair) " of " (first.rules.join(" + ")) ": " (first.alone.words()) }
                         }
                     }
                     @if let Some(command) = &cell.command { pre.command { code { (command) } } }
                     @if let Ok(report) = &column.run {
                         @for number in &cell.findings {
-                            pre { code { (text::finding(number + 1, &report.summary.findings[*number], None, Style::PLAIN)) } }
+                            @let finding = &report.summary.findings[*number];
+                            pre { code { (text::finding(number + 1, finding, None, Style::PLAIN)) } }
                         }
                     }
                 }
@@ -241,6 +253,11 @@ fn panel(spec: &Spec, matrix: &Matrix<'_>, row: &Row<'_>) -> Markup {
             (statement(row.rule))
         }
     }
+}
+
+/// The sign of a state, which says what it means when it is pointed at.
+fn sign(state: State) -> Markup {
+    html! { span class={ "sign " (class(state)) } title=(state.words()) { (state.sign()) } }
 }
 
 fn cell_id(rule: &str, column: &Column) -> String {

@@ -37,7 +37,10 @@ fn shell(title: &str, class: &str, body: &Markup) -> String {
 fn filter(more: &Markup) -> Markup {
     html! {
         form.filter role="search" hidden {
-            label { span.hidden { "Filter rules" } input type="search" name="words" placeholder="Filter rules  ( / )" autocomplete="off"; }
+            label {
+                span.hidden { "Filter rules" }
+                input type="search" name="words" placeholder="Filter rules  ( / )" autocomplete="off";
+            }
             (more)
             output aria-live="polite" {}
         }

@@ -44,6 +44,5 @@
     }
     if (event.key === "Escape") close()?.click();
   });
-  window.addEventListener("hashchange", () => close()?.focus({ preventScroll: true }));
   filter();
 })();

@@ -22,7 +22,10 @@ pub fn page(spec: &Spec) -> String {
                 (filter(&html! {}))
                 ol {
                     @for family in &spec.families {
-                        li { a href={ "#family:" (family.name) } { (family.name) } " " span.dim { (rules(&family.name).len()) } }
+                        li {
+                            a href={ "#family:" (family.name) } { (family.name) } " "
+                            span.dim { (rules(&family.name).len()) }
+                        }
                     }
                     li { a href="#profiles" { "profiles" } " " span.dim { (spec.profiles.len()) } }
                 }
@@ -37,7 +40,7 @@ pub fn page(spec: &Spec) -> String {
                 }
                 section #profiles {
                     h2 { "profiles" }
-                    p.about { "How each implementation builds its keys: the tables that a call consults, in their order, and what each compares." }
+                    p.about { (rulebook::PROFILES) }
                     @for profile in &spec.profiles { (built(profile)) }
                 }
             }
