@@ -148,7 +148,7 @@ pub struct Matrix<'m> {
     pub spec: &'m str,
     /// The targets: group by group, the oldest version first.
     pub columns: &'m [Column],
-    /// The rules that speak of at least one of them, in the order of the spec.
+    /// The rules that were checked on one of them, or would have been if it had run, in the order of the spec.
     pub rows: Vec<Row<'m>>,
     /// What changed from one version to the next, version by version.
     pub changes: Vec<Change<'m>>,
@@ -176,7 +176,7 @@ impl<'m> Matrix<'m> {
             .values()
             .filter(|rule| wanted(rule))
             .map(|rule| row(rule, columns))
-            .filter(|row| row.cells.iter().any(|cell| cell.expected.is_some()))
+            .filter(|row| row.cells.iter().any(|cell| cell.state == State::NotRun || cell.count.is_some()))
             .collect();
         let pairs = (1..columns.len()).filter(|i| columns[i - 1].group == columns[*i].group);
         let changes = pairs.flat_map(|i| {
