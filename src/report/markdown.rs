@@ -107,7 +107,7 @@ fn cell(cell: &Cell<'_>) -> String {
 }
 
 fn evidence(page: &mut String, spec: &Spec, matrix: &Matrix<'_>, line: &Row<'_>) {
-    let _ = writeln!(page, "### {}\n\n{}\n", line.id, inline(&line.says));
+    let _ = writeln!(page, "### {}\n\n{}\n", line.id, inline(line.says));
     if let Some((of, example)) = matrix.example(spec, line) {
         let _ = writeln!(page, "The simplest case, on {of}:\n");
         fenced(page, &example.text());
