@@ -8,7 +8,9 @@ mod suite {
     mod generated;
     mod ground_truth;
     mod liars;
+    mod merging;
     mod model_laws;
+    mod pages;
     mod protocol;
     mod real_targets;
     mod repro;

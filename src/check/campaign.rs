@@ -2,15 +2,14 @@
 //!
 //! The outcome depends on the seed alone, not on how the work was divided.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use indexmap::IndexMap;
-use serde::Serialize;
 
 use super::compare::{Alone, Judgement, Testimony, judge};
 use super::finding::{Finding, depth, differences, statements};
+use super::summary::{Failure, FirstDifference, RuleCount, Summary};
 use crate::case::{Behaviour, Case, LayerSet};
 use crate::generate::{Discard, Generator, Pair, Plan, Source, shrink};
 use crate::spec::{Profile, Rule, Spec};
@@ -62,67 +61,6 @@ pub struct Campaign<'s> {
     pub shard: Shard,
     /// How many processes.
     pub jobs: usize,
-}
-
-/// The counts of a family.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct FamilyCount {
-    /// Its rules.
-    pub rules: usize,
-    /// Those of them that state a stale hit.
-    pub hazards: usize,
-    /// Pairs that were compared.
-    pub pairs: u64,
-    /// Those on which rule and model agree.
-    pub rule_model: u64,
-    /// Those on which model and target agree.
-    pub model_target: u64,
-}
-
-/// What the target could not run.
-#[derive(Debug, Clone, Serialize)]
-pub struct Failure {
-    /// The rules of the case.
-    pub rules: String,
-    /// Why.
-    pub reason: String,
-}
-
-/// What came of a campaign.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Summary {
-    /// By family, in the order of the spec.
-    pub families: IndexMap<String, FamilyCount>,
-    /// Pairs that were compared, by rule: those in which it was the first of the plan.
-    pub rules: BTreeMap<String, u64>,
-    /// The disagreements, made small, by the number of their pair.
-    pub findings: Vec<Finding>,
-    /// How many disagreements were not made small.
-    pub more_findings: usize,
-    /// What the target can't do, and how often it was asked.
-    pub unsupported: BTreeMap<String, u64>,
-    /// How many cases could not be built in Python at all.
-    pub unbuildable: u64,
-    /// How many draws gave no case.
-    pub discarded: u64,
-    /// What the target, or the model, could not run for a reason of its own.
-    pub failures: Vec<Failure>,
-    /// How many pairs held several planted pairs.
-    pub composed: u64,
-}
-
-impl Summary {
-    /// Whether nothing speaks against the target.
-    #[must_use]
-    pub fn conforms(&self) -> bool {
-        self.findings.is_empty() && self.failures.is_empty()
-    }
-
-    /// How many pairs were compared.
-    #[must_use]
-    pub fn pairs(&self) -> u64 {
-        self.families.values().map(|family| family.pairs).sum()
-    }
 }
 
 /// A disagreement, before it is made small.
@@ -188,8 +126,7 @@ impl<'s> Campaign<'s> {
         let Shared { mut summary, raw } = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut target = lock(&kept).take().expect("a worker that ended well has kept its target");
         self.findings(raw, target.as_mut(), &mut summary)?;
-        summary.failures.sort_by(|a, b| (&a.rules, &a.reason).cmp(&(&b.rules, &b.reason)));
-        summary.failures.dedup_by(|a, b| a.rules == b.rules && a.reason == b.reason);
+        summary.tidy_failures();
         Ok(summary)
     }
 
@@ -203,7 +140,7 @@ impl<'s> Campaign<'s> {
             let family = summary.families.entry(rule.family().to_owned()).or_default();
             family.rules += 1;
             family.hazards += usize::from(self.generator.outcome(rule).is_some_and(|outcome| outcome.is_stale()));
-            summary.rules.insert(rule.id.clone(), 0);
+            summary.rules.insert(rule.id.clone(), RuleCount::default());
         }
         summary
     }
@@ -226,7 +163,7 @@ impl<'s> Campaign<'s> {
         for index in self.indices(start) {
             match self.draw(index, &mut discarded) {
                 Ok(one) => drawn.push(one),
-                Err((plan, Discard::Broken(reason))) => failures.push(Failure { rules: plan.name(), reason }),
+                Err((plan, Discard::Broken(reason))) => failures.push((plan, reason)),
                 Err(_) => {}
             }
         }
@@ -239,7 +176,7 @@ impl<'s> Campaign<'s> {
             .collect();
         let mut shared = lock(shared);
         shared.summary.discarded += discarded;
-        shared.summary.failures.extend(failures);
+        failures.into_iter().for_each(|(plan, reason)| shared.fail(&plan, reason));
         for (one, judgement) in drawn.into_iter().zip(judged) {
             shared.count(one, judgement);
         }
@@ -280,10 +217,7 @@ impl<'s> Campaign<'s> {
                 continue;
             }
             let finding = self.finding(&one, count, target)?;
-            match summary.findings.iter_mut().find(|known| known.case == finding.case && known.alone == finding.alone) {
-                Some(known) => known.count += count,
-                None => summary.findings.push(finding),
-            }
+            summary.add_finding(finding);
         }
         Ok(())
     }
@@ -330,33 +264,48 @@ impl<'s> Campaign<'s> {
 }
 
 impl<'s> Shared<'s> {
+    fn rule(&mut self, plan: &Plan<'_>) -> &mut RuleCount {
+        self.summary.rules.entry(plan.rules[0].id.clone()).or_default()
+    }
+
+    fn fail(&mut self, plan: &Plan<'_>, reason: String) {
+        let last = reason.lines().last().unwrap_or_default().to_owned();
+        self.rule(plan).leave_out(last);
+        self.summary.failures.push(Failure { rules: plan.name(), reason });
+    }
+
     fn count(&mut self, one: Drawn<'s>, judgement: Judgement) {
         let Drawn { index, plan, pair } = one;
-        let summary = &mut self.summary;
+        let alone = plan.rules.len() == 1;
         let (rule_model, model_target) = match judgement {
-            Judgement::Holds => (1, 1),
-            Judgement::Differs(alone, testimony) => {
+            Judgement::Holds(seen) => {
+                self.rule(&plan).hold(alone.then_some(&seen));
+                (1, 1)
+            }
+            Judgement::Differs(who, testimony) => {
                 let agree =
                     (u64::from(testimony.rule == testimony.model), u64::from(testimony.model == testimony.target));
+                let rules = plan.rules.iter().map(|rule| rule.id.clone()).collect();
+                let first = FirstDifference { pair: index, rules, alone: who, testimony: testimony.clone() };
+                self.rule(&plan).differ(alone.then_some(&testimony.target), first);
                 let (case, expected) = (pair.case, pair.expected.calls);
-                self.raw.push(Raw { index, plan: plan.clone(), case, expected, alone, testimony });
+                self.raw.push(Raw { index, plan: plan.clone(), case, expected, alone: who, testimony });
                 agree
             }
             Judgement::Unsupported(what) => {
-                *summary.unsupported.entry(what).or_default() += 1;
+                self.rule(&plan).leave_out(format!("the target does not support {what}"));
+                *self.summary.unsupported.entry(what).or_default() += 1;
                 return;
             }
             Judgement::Unbuildable => {
-                summary.unbuildable += 1;
+                self.rule(&plan).leave_out("Python can't build the values".to_owned());
+                self.summary.unbuildable += 1;
                 return;
             }
-            Judgement::Failed(reason) | Judgement::Unpredictable(reason) => {
-                summary.failures.push(Failure { rules: plan.name(), reason });
-                return;
-            }
+            Judgement::Failed(reason) | Judgement::Unpredictable(reason) => return self.fail(&plan, reason),
         };
-        summary.composed += u64::from(plan.rules.len() > 1);
-        *summary.rules.entry(plan.rules[0].id.clone()).or_default() += 1;
+        let summary = &mut self.summary;
+        summary.composed += u64::from(!alone);
         let family = summary.families.entry(plan.rules[0].family().to_owned()).or_default();
         family.pairs += 1;
         family.rule_model += rule_model;

@@ -1,6 +1,6 @@
 //! Compares what the three witnesses say of a case.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::case::{Behaviour, Case, LayerSet, Verdict};
 use crate::model::{ModelError, Prediction, predict};
@@ -8,7 +8,8 @@ use crate::spec::Profile;
 use crate::target::{CallObservation, Observation};
 
 /// Who stands alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Alone {
     /// Model and target agree: the rule is wrong, or doesn't say enough.
@@ -35,7 +36,8 @@ impl Alone {
 }
 
 /// What the witnesses say of each call, as far as the target can see.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Testimony {
     /// What follows from the rules.
     pub rule: Vec<Behaviour>,
@@ -48,8 +50,8 @@ pub struct Testimony {
 /// What came of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
-    /// All agree.
-    Holds,
+    /// All agree; what the target did.
+    Holds(Vec<Behaviour>),
     /// Somebody differs.
     Differs(Alone, Testimony),
     /// The target can't do it, and says what.
@@ -94,7 +96,7 @@ pub fn judge(
     };
     let (rule, target) = (as_seen(expected.to_vec()), as_seen(target));
     let alone = match (rule == model, model == target, rule == target) {
-        (true, true, _) => return Judgement::Holds,
+        (true, true, _) => return Judgement::Holds(target),
         (true, false, _) => Alone::Target,
         (false, true, _) => Alone::Rule,
         (false, false, true) => Alone::Model,

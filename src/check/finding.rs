@@ -1,6 +1,6 @@
 //! A finding: a disagreement, made as small as it gets.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::compare::{Alone, Testimony};
 use crate::case::{Behaviour, Case, Step, Value};
@@ -8,7 +8,8 @@ use crate::model::{Difference, Simulation};
 use crate::spec::{CaseFile, Outcome, Profile, Spec};
 
 /// A disagreement between the witnesses.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rules that made the case.
     pub rules: Vec<String>,

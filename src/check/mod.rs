@@ -6,7 +6,9 @@
 mod campaign;
 mod compare;
 mod finding;
+mod summary;
 
-pub use campaign::{Campaign, Failure, FamilyCount, Opener, Shard, Summary};
+pub use campaign::{Campaign, Opener, Shard};
 pub use compare::{Alone, Judgement, Testimony, judge};
 pub use finding::Finding;
+pub use summary::{Failure, FamilyCount, FirstDifference, RuleCount, Summary};

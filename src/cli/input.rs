@@ -1,4 +1,4 @@
-//! The cases that verbs read: files of YAML, JSON or JSON lines, folders of them, and stdin.
+//! What verbs read: cases from files of YAML, JSON or JSON lines, folders of them, and stdin; and reports.
 
 use std::fs;
 use std::io::Read;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::CliError;
 use crate::case::{Case, text};
+use crate::report::json::Report;
 use crate::spec::CaseFile;
 
 /// The cases of `path`: of a file, of all files of a folder, or of stdin for `-`. A file holds one case with its name, a
@@ -51,6 +52,16 @@ pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<CaseFile>, Cli
         }
     }
     Ok(found)
+}
+
+/// The report in `path`, with its name.
+pub(super) fn report(path: &Path) -> Result<(String, Report), CliError> {
+    let name = path.display().to_string();
+    let wrong = |error: &dyn std::fmt::Display| CliError::Usage(format!("{name}: {error}"));
+    let content = fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    let report = Report::from_text(&content)
+        .map_err(|error| wrong(&format!("this is no report of `jitkey check --report json=FILE`: {error}")))?;
+    Ok((name, report))
 }
 
 fn document(content: &str, api: Option<&str>, name: &str) -> Result<Vec<CaseFile>, CliError> {

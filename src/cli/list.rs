@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::{CliError, End, print};
 use crate::spec::Spec;
-use crate::target::environment;
+use crate::target::TargetName;
 
 /// List what the spec has, or which targets are known.
 #[derive(Debug, Args)]
@@ -44,13 +44,7 @@ impl List {
                     "{:<22}  the reference model; `reference:IMPLEMENTATION@VERSION` for another profile",
                     "reference"
                 ));
-                for implementation in environment::implementations() {
-                    for version in environment::versions() {
-                        if version.parse().is_ok_and(|version| spec.profile(implementation, &version).is_some()) {
-                            print(&format!("{implementation}@{version}"));
-                        }
-                    }
-                }
+                TargetName::known(spec).iter().for_each(|name| print(&name.to_string()));
                 print(&format!(
                     "{:<22}  a program that speaks the protocol; see `jitkey schema protocol`",
                     "cmd:PROGRAM ARGUMENTS"

@@ -1,20 +1,27 @@
 //! The command line: one file a verb.
 
+mod campaign;
 mod check;
 mod input;
 mod list;
+mod matrix;
+mod merge;
 mod predict;
 mod replay;
 mod repro;
+mod rulebook;
 mod schema;
 mod show;
 
+use std::fs;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::check::Summary;
+use crate::report::merge::MergeError;
 use crate::report::text::Style;
 use crate::spec::{Spec, SpecError};
 use crate::target::{TargetError, TargetNameError};
@@ -40,6 +47,9 @@ enum Verb {
     Predict(predict::Predict),
     Replay(replay::Replay),
     Repro(repro::Repro),
+    Merge(merge::Merge),
+    Matrix(matrix::MatrixOf),
+    Rulebook(rulebook::RulebookOf),
     Schema(schema::SchemaOf),
 }
 
@@ -71,9 +81,12 @@ enum CliError {
     Name(#[from] TargetNameError),
     #[error(transparent)]
     Target(#[from] TargetError),
+    #[error(transparent)]
+    Merge(#[from] MergeError),
 }
 
-/// How a verb ended.
+/// How a verb ended, from good to bad.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     /// Everything agrees.
     Well,
@@ -81,6 +94,17 @@ enum End {
     Findings,
     /// Something could not be run.
     NotRun,
+}
+
+impl End {
+    fn of(summary: &Summary) -> Self {
+        match (summary.conforms(), summary.failures.is_empty()) {
+            _ if summary.pairs() == 0 => Self::NotRun,
+            (true, _) => Self::Well,
+            (false, true) => Self::Findings,
+            (false, false) => Self::NotRun,
+        }
+    }
 }
 
 /// Reads the command line and does what it says.
@@ -94,7 +118,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             eprintln!("{}", shown(&error));
             match error {
-                CliError::Usage(_) | CliError::Spec(_) | CliError::Name(_) => ExitCode::from(2),
+                CliError::Usage(_) | CliError::Spec(_) | CliError::Name(_) | CliError::Merge(_) => ExitCode::from(2),
                 CliError::Target(_) => ExitCode::from(3),
             }
         }
@@ -124,6 +148,9 @@ fn run(cli: &Cli) -> Result<End, CliError> {
         Verb::Predict(predict) => predict.run(&spec),
         Verb::Replay(replay) => replay.run(&spec),
         Verb::Repro(repro) => repro.run(&spec),
+        Verb::Merge(merge) => merge.run(),
+        Verb::Matrix(matrix) => matrix.run(&spec),
+        Verb::Rulebook(rulebook) => rulebook.run(&spec),
         Verb::Schema(schema) => schema.run(),
     }
 }
@@ -140,6 +167,15 @@ fn print(text: &str) {
     if writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')).is_err() {
         std::process::exit(0);
     }
+}
+
+/// Writes a file, and the folders it stands in.
+fn write(file: &Path, content: &str) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| CliError::Usage(format!("{} can't be written: {error}", file.display()));
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    fs::write(file, content).map_err(failed)
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Replay {
         let words = |calls: &[Behaviour]| calls.iter().map(Behaviour::to_string).collect::<Vec<_>>().join(", ");
         let style = style();
         let (verdict, end) = match &judgement {
-            Judgement::Holds => (format!("{}holds{}", style.good, style.end), End::Well),
+            Judgement::Holds(_) => (format!("{}holds{}", style.good, style.end), End::Well),
             Judgement::Differs(alone, _) => (format!("{}{}{}", style.bad, alone.words(), style.end), End::Findings),
             Judgement::Unsupported(what) => (format!("not run: the target does not support {what}"), End::NotRun),
             Judgement::Unbuildable => ("not run: Python can't build the values".to_owned(), End::NotRun),

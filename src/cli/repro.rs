@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::check::write;
 use super::predict::{profile, version_of};
-use super::{CliError, End, input, print};
+use super::{CliError, End, input, print, write};
 use crate::case::{Behaviour, Verdict};
 use crate::model::{Prediction, predict};
 use crate::report::script::{Claim, ScriptError, script};

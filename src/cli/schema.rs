@@ -5,6 +5,7 @@ use schemars::{Schema, schema_for};
 
 use super::{CliError, End, print};
 use crate::case::Case;
+use crate::report::json::Report;
 use crate::spec::{CaseFile, Contexts, Flags, Profile, RuleFile};
 use crate::target::protocol::{HelloReply, Reply, Request};
 
@@ -31,6 +32,8 @@ enum SchemaName {
     Case,
     /// The lines that jitkey and a target exchange.
     Protocol,
+    /// A report that `check --report json=FILE` or `merge` writes.
+    Report,
 }
 
 impl SchemaOf {
@@ -50,6 +53,7 @@ fn schema(name: SchemaName) -> Schema {
         SchemaName::Cases => schema_for!(Vec<CaseFile>),
         SchemaName::Case => schema_for!(Case),
         SchemaName::Protocol => schema_for!(Lines),
+        SchemaName::Report => schema_for!(Report),
     }
 }
 

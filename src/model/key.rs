@@ -62,7 +62,8 @@ impl fmt::Display for Plain {
 }
 
 /// A part in which two keys differ.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// Where: the path of a leaf, a node or a static, or empty for the call as a whole.
     pub path: String,

@@ -1,7 +1,25 @@
-//! What people and programs read: the outcome of a campaign as text and JSON, the spec as a rulebook, and a case as a
-//! script that stands alone.
+//! What people and programs read: the outcome of a campaign as text and JSON, the outcomes of many as a matrix, and the
+//! spec as a rulebook, and a case as a script that stands alone.
 
+#[cfg(feature = "cli")]
+pub mod html;
 pub mod json;
+pub mod law;
+pub mod markdown;
+pub mod matrix;
+pub mod merge;
+pub mod profile;
 pub mod rulebook;
 pub mod script;
 pub mod text;
+
+/// A word of a shell command, in quotes if it needs them.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

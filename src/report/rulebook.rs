@@ -2,7 +2,25 @@
 
 use std::fmt::Write;
 
-use crate::spec::{Planting, Profile, Rule, Spec};
+use super::law;
+use crate::spec::{Profile, Rule, Spec};
+
+/// What the profiles are.
+pub const PROFILES: &str = "How each implementation builds its keys: the tables that a call consults, in their order, \
+                            and what each compares.";
+
+/// What the whole document says of itself.
+#[must_use]
+pub fn lead(spec: &Spec) -> String {
+    let stale = |rule: &&Rule| rule.expect.values().any(|said| said.by_version().any(|(_, outcome)| outcome.is_stale()));
+    format!(
+        "{} laws of what is in the cache key of a jitted function, {} of them hazards: hits that are stale. A verdict \
+         says how deep a call had to go: `hit`, `dispatch` (the fast path missed, nothing was rebuilt), `compile`, \
+         `lower`, `trace` (the Python body ran again and all below followed), or an error.",
+        spec.rules.len(),
+        spec.rules.values().filter(stale).count()
+    )
+}
 
 /// The page of a family; `None` if there is no such family.
 #[must_use]
@@ -20,32 +38,14 @@ pub fn family(spec: &Spec, name: &str) -> Option<String> {
 #[must_use]
 pub fn rule(spec: &Spec, rule: &Rule) -> String {
     let mut page = format!("{}\n{}\n", rule.id, wrapped(&rule.says, "  "));
-    for (name, variable) in &rule.forall {
-        page.push_str(&wrapped(&format!("for all {name}: {variable}"), "    "));
+    for line in law::statement(rule) {
+        let line = if line.starts_with("for all") { wrapped(&line, "    ") } else { format!("    {line}") };
+        page.push_str(&line);
         page.push('\n');
     }
-    for (name, class) in &rule.classes {
-        let _ = writeln!(page, "    class {name}: {}", crate::case::text::to_json(class));
-    }
-    for (name, pattern) in &rule.objects {
-        let _ = writeln!(page, "    object {name}: {pattern}");
-    }
-    if let Some([first, second]) = &rule.pair {
-        let _ = writeln!(page, "    {first}\n    {second}");
-    }
-    if let Some(case) = &rule.case {
-        let _ = writeln!(page, "    {case}");
-    }
-    let mut places: Vec<&String> = Vec::new();
-    for place in rule.places.names() {
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
+    let places = law::places(rule);
     if !places.is_empty() {
-        let places: Vec<_> = places.iter().map(|place| place.as_str()).collect();
-        let whole = if rule.planting == Planting::WholeArgument { ", the whole argument" } else { "" };
-        let _ = writeln!(page, "  in {}{whole}", places.join(", "));
+        let _ = writeln!(page, "  in {places}");
     }
     for (implementation, expectation) in &rule.expect {
         for (requirement, outcome) in expectation.by_version() {

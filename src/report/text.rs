@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::case::{Behaviour, Step};
+use crate::case::{Behaviour, Case, Step};
 use crate::check::{Alone, Finding, Summary};
 use crate::target::About;
 
@@ -29,9 +29,9 @@ impl Style {
         Self { good: "\x1b[32m", bad: "\x1b[1;31m", dim: "\x1b[2m", bold: "\x1b[1m", end: "\x1b[0m" };
 }
 
-/// The line that says what is checked.
+/// The lines that say what is checked, and by which `campaign`.
 #[must_use]
-pub fn header(about: &About, seed: u64, style: Style) -> String {
+pub fn header(about: &About, campaign: &str, style: Style) -> String {
     let mut line = format!("{}{} {}{}", style.bold, about.implementation, about.version, style.end);
     for (name, value) in &about.about {
         // The implementation's own version stands there already.
@@ -41,13 +41,13 @@ pub fn header(about: &About, seed: u64, style: Style) -> String {
             let _ = write!(line, ", {name} {value}");
         }
     }
-    let _ = write!(line, "\n  spec {}    sees {}    seed {seed:#x}", env!("CARGO_PKG_VERSION"), about.layers);
+    let _ = write!(line, "\n  spec {}    sees {}    {campaign}", env!("CARGO_PKG_VERSION"), about.layers);
     line
 }
 
-/// The table of families, what was left out, and the sum.
+/// The table of families, what was left out, and the sum, with the `seconds` it took if they are known.
 #[must_use]
-pub fn summary(summary: &Summary, seconds: f64, style: Style) -> String {
+pub fn summary(summary: &Summary, seconds: Option<f64>, style: Style) -> String {
     let mut text = String::new();
     let width = summary.families.keys().map(String::len).max().unwrap_or(6).max(6);
     let _ = writeln!(
@@ -87,7 +87,7 @@ pub fn summary(summary: &Summary, seconds: f64, style: Style) -> String {
         let _ = writeln!(text, "  left out {}: Python can't build the values", grouped(summary.unbuildable));
     }
     let rules: usize = summary.families.values().map(|family| family.rules).sum();
-    let silent = summary.rules.values().filter(|pairs| **pairs == 0).count();
+    let silent = summary.rules.values().filter(|count| count.pairs == 0).count();
     if silent > 0 {
         let _ = writeln!(text, "  {}{} of {rules} rules had no pair{}", style.bad, silent, style.end);
     }
@@ -109,18 +109,14 @@ pub fn summary(summary: &Summary, seconds: f64, style: Style) -> String {
         }
         format!("{}{} in {} pairs{}", style.bad, parts.join(", "), grouped(summary.pairs()), style.end)
     };
-    let _ = writeln!(
-        text,
-        "  {verdict}{}, {} of them composed    {seconds:.0} s{}",
-        style.dim,
-        grouped(summary.composed),
-        style.end
-    );
+    let time = seconds.map(|seconds| format!("    {seconds:.0} s")).unwrap_or_default();
+    let composed = grouped(summary.composed);
+    let _ = writeln!(text, "  {verdict}{}, {composed} of them composed{time}{}", style.dim, style.end);
     text
 }
 
 /// 10240 as `10 240`.
-fn grouped(n: u64) -> String {
+pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -155,28 +151,11 @@ pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: St
     for says in &finding.says {
         let _ = writeln!(text, "  {says}");
     }
-    let options = finding.case.options.to_string();
-    if !options.is_empty() {
-        let _ = writeln!(text, "    f = jit(f, {options})");
+    for line in definitions(&finding.case) {
+        let _ = writeln!(text, "    {line}");
     }
-    for (name, value) in &finding.case.objects {
-        let _ = writeln!(text, "    {name} = {value}");
-    }
-    let mut number = 0;
-    let lines: Vec<(String, bool)> = finding
-        .case
-        .steps
-        .iter()
-        .map(|step| match step {
-            Step::Call(shown) => {
-                number += 1;
-                (format!("    call {number}    {}", shown), number == call + 1)
-            }
-            Step::Drop(name) => (format!("    del {name}"), false),
-            Step::Mutate(mutation) => (format!("    {} is changed", mutation.object), false),
-            Step::Clear(scope) => (format!("    clear {scope:?}").to_lowercase(), false),
-        })
-        .collect();
+    let lines: Vec<(String, bool)> =
+        steps(&finding.case).into_iter().map(|(line, of)| (format!("    {line}"), of == Some(call))).collect();
     let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
     for (line, is_last) in lines {
         let differences: Vec<_> = finding.differences.iter().map(where_and_what).collect();
@@ -218,6 +197,29 @@ pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: St
         let _ = writeln!(text, "  Please report it: rule and target agree, so the model is wrong.");
     }
     text
+}
+
+/// What stands before the steps of a case: the options of the wrapper and the objects.
+pub(super) fn definitions(case: &Case) -> Vec<String> {
+    let options = case.options.to_string();
+    let function = if options.is_empty() { None } else { Some(format!("f = jit(f, {options})")) };
+    let objects = case.objects.iter().map(|(name, value)| format!("{name} = {value}"));
+    function.into_iter().chain(objects).collect()
+}
+
+/// The steps of a case, each with the number of its call (from 0) if it is one.
+pub(super) fn steps(case: &Case) -> Vec<(String, Option<usize>)> {
+    let mut calls = 0..;
+    let line = |step: &Step| match step {
+        Step::Call(call) => {
+            let number = calls.next().unwrap_or_default();
+            (format!("call {}    {call}", number + 1), Some(number))
+        }
+        Step::Drop(name) => (format!("del {name}"), None),
+        Step::Mutate(mutation) => (format!("{} is changed", mutation.object), None),
+        Step::Clear(scope) => (format!("clear {scope:?}").to_lowercase(), None),
+    };
+    case.steps.iter().map(line).collect()
 }
 
 fn where_and_what(difference: &crate::model::Difference) -> String {

@@ -13,6 +13,7 @@ use serde_path_to_error::{Deserializer as PathDeserializer, Segment, Track};
 use serde_yaml::Value as Tree;
 
 use super::check::{check_shape, check_variables};
+use super::fingerprint::Fingerprint;
 use super::spans::{Spans, Step};
 use super::{
     Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Profile, Rule, RuleFile, SourceRef, Version,
@@ -43,6 +44,8 @@ pub struct Spec {
     pub contexts: Contexts,
     /// The written cases, by id.
     pub cases: IndexMap<String, CaseFile>,
+    /// What tells it from any other spec: a hash of all that decides pairs and verdicts, and of no prose.
+    pub fingerprint: String,
 }
 
 /// A case with a name, and what is expected of it: a file under `spec/cases/`, or a frozen finding.
@@ -126,9 +129,10 @@ impl Spec {
     pub fn from_files(mut files: Vec<SpecFile>) -> Result<Self, Diagnostics> {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut loader = Loader::default();
-        let (mut contexts, mut flags) = (None, None);
+        let (mut contexts, mut flags, mut fingerprint) = (None, None, Fingerprint::default());
         for file in &files {
             let reader = Reader::new(file);
+            fingerprint.add(&file.name, &reader.tree);
             match file.name.split_once('/') {
                 Some(("rules", _)) => loader.rules(reader),
                 Some(("profiles", _)) => loader.profile(reader),
@@ -163,6 +167,7 @@ impl Spec {
                 profiles: loader.profiles.into_iter().map(|(profile, _)| profile).collect(),
                 contexts,
                 cases: loader.cases.into_iter().map(|(id, (case, _))| (id, case)).collect(),
+                fingerprint: fingerprint.to_string(),
             }),
             _ => {
                 loader.errors.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));

@@ -7,6 +7,7 @@ mod check;
 mod context;
 mod diagnostic;
 mod expect;
+mod fingerprint;
 mod flags;
 mod load;
 mod pattern;

@@ -80,6 +80,45 @@ impl fmt::Display for TargetName {
     }
 }
 
+impl TargetName {
+    /// The same target with the version that it turned out to have, by which it can be asked for again.
+    #[must_use]
+    pub fn at(&self, found: &str) -> Self {
+        let mut name = self.clone();
+        if let Self::Reference { version, .. } | Self::Python { version, .. } = &mut name {
+            *version = Some(found.to_owned());
+        }
+        name
+    }
+
+    /// The implementation and the version that are asked for, as far as the name says them.
+    #[must_use]
+    pub fn parts(&self) -> (Option<&str>, Option<&str>) {
+        match self {
+            Self::Reference { implementation, version } | Self::Python { implementation, version } => {
+                (Some(implementation), version.as_deref())
+            }
+            Self::Command(_) => (None, None),
+        }
+    }
+
+    /// Every implementation that can be set up, at every version that has a profile: the newest first.
+    #[must_use]
+    pub fn known(spec: &Spec) -> Vec<Self> {
+        let has_profile =
+            |name: &str, version: &str| version.parse().is_ok_and(|version| spec.profile(name, &version).is_some());
+        let of = |implementation: &'static str| {
+            environment::versions().into_iter().filter(move |version| has_profile(implementation, version)).map(
+                move |version| Self::Python {
+                    implementation: implementation.to_owned(),
+                    version: Some(version.to_owned()),
+                },
+            )
+        };
+        environment::implementations().iter().flat_map(|implementation| of(implementation)).collect()
+    }
+}
+
 /// Opens the target; a private Python environment is set up first if it has to be.
 ///
 /// `python` names an interpreter that has the libraries already, and is used as it is.

@@ -57,7 +57,7 @@ pub struct About {
     #[serde(default)]
     pub features: Vec<String>,
     /// The config flags that it has, each with its present value and another. A campaign sets each around a call.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub flags: IndexMap<String, [Value; 2]>,
     /// What else is worth printing: versions of libraries, the platform.
     #[serde(default)]

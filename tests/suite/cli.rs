@@ -27,6 +27,9 @@ fn stderr(output: &Output) -> String {
 #[case::replay(&["replay", "--help"])]
 #[case::repro(&["repro", "--help"])]
 #[case::schema(&["schema", "--help"])]
+#[case::merge(&["merge", "--help"])]
+#[case::matrix(&["matrix", "--help"])]
+#[case::rulebook(&["rulebook", "--help"])]
 fn help(#[context] context: Context, #[case] arguments: &[&str]) {
     let output = jitkey(arguments);
     assert!(output.status.success());
@@ -52,6 +55,9 @@ fn check_reference_conforms() {
 #[case::bad_shard(&["check", "reference", "--shard", "3/2"], 2, "a part is written K/N")]
 #[case::no_such_id(&["show", "weak-type/flop"], 2, "did you mean `weak-type/flip`?")]
 #[case::no_such_file(&["predict", "nowhere.yaml"], 2, "nowhere.yaml")]
+#[case::no_such_report(&["merge", "nowhere.json"], 2, "nowhere.json")]
+#[case::no_such_matrix_target(&["matrix", "jax.git"], 2, "`jax.git` is no target")]
+#[case::matrix_target_twice(&["matrix", "reference", "reference"], 2, "reference:jax.jit is given twice")]
 fn mistakes_end_with_their_code(#[case] arguments: &[&str], #[case] code: i32, #[case] reason: &str) {
     let output = jitkey(arguments);
     assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
@@ -168,4 +174,61 @@ fn lists_name_everything() {
     assert!(stdout(&jitkey(&["list", "profiles"])).contains("equinox.filter_jit"));
     assert!(stdout(&jitkey(&["list", "targets"])).contains("jax.jit@0.6.2"));
     assert!(stdout(&jitkey(&["list", "cases"])).contains("problems/none-gradients"));
+}
+
+#[test]
+fn shards_become_one_report_and_a_matrix() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for shard in ["1/2", "2/2"] {
+        let report = format!("json={}", file(&format!("{}.json", &shard[..1])));
+        let output = jitkey(&[
+            "check",
+            "reference:jax.jit@0.6.2",
+            "--rules",
+            "weak-type",
+            "--pairs",
+            "200",
+            "--seed",
+            "1",
+            "--shard",
+            shard,
+            "--report",
+            &report,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    let half = jitkey(&["merge", &file("1.json")]);
+    assert!(stdout(&half).contains("missing of seed 0x1: shard 2/2"), "{}", stdout(&half));
+    let twice = jitkey(&["merge", &file("1.json"), &file("1.json")]);
+    assert_eq!(twice.status.code(), Some(2));
+    assert!(stderr(&twice).contains("both have shard 1 of 2 of seed 0x1"), "{}", stderr(&twice));
+    let whole = jitkey(&["merge", &file("1.json"), &file("2.json"), "-o", &file("whole.json")]);
+    assert_eq!(whole.status.code(), Some(0), "{}", stderr(&whole));
+    assert!(stdout(&whole).contains("rules hold on 200 pairs"), "{}", stdout(&whole));
+    let table = jitkey(&["matrix", "--from", &file("1.json"), &file("2.json")]);
+    assert_eq!(table.status.code(), Some(0), "{}", stderr(&table));
+    assert_eq!(stdout(&table), stdout(&jitkey(&["matrix", "--from", &file("whole.json")])));
+    assert!(stdout(&table).contains("| `reference:jax.jit@0.6.2` | model reference | 200 | seed 0x1 | conforms |"));
+}
+
+#[test]
+fn a_matrix_has_a_column_for_what_can_not_be_run() {
+    let output = jitkey(&["matrix", "reference", "jax.jit@0.1.0", "--rules", "weak-type/flip", "--pairs", "20"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stdout(&output).contains("not run: jax.jit 0.1.0 is not among the versions"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("| trace ✓ |"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_report_of_another_spec_makes_no_matrix() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.json").to_str().unwrap().to_owned();
+    let spec = wrong_spec();
+    let spec = spec.path().to_str().unwrap();
+    let report = format!("json={file}");
+    jitkey(&["--spec", spec, "check", "reference", "--rules", "none-leaves", "--pairs", "20", "--report", &report]);
+    let output = jitkey(&["matrix", "--from", &file]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("was made with another spec"), "{}", stderr(&output));
 }

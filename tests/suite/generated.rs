@@ -22,7 +22,7 @@ fn rule_and_model_agree(
     let shown: Vec<_> =
         summary.findings.iter().map(|finding| jitkey::report::text::finding(1, finding, None, PLAIN)).collect();
     assert!(summary.conforms(), "{:?}\n{}", summary.failures, shown.join("\n"));
-    let silent: Vec<_> = summary.rules.iter().filter(|(_, pairs)| **pairs == 0).map(|(id, _)| id).collect();
+    let silent: Vec<_> = summary.rules.iter().filter(|(_, count)| count.pairs == 0).map(|(id, _)| id).collect();
     assert!(silent.is_empty(), "no pair of {silent:?}");
     assert!(summary.unsupported.is_empty(), "{:?}", summary.unsupported);
 }

@@ -56,6 +56,6 @@ fn the_four_problems(#[case] name: &str) {
         let expected = outcome.completed(&behaviour(&file.case, profile).unwrap());
         let seen = target.observe(std::slice::from_ref(&file.case)).unwrap().remove(0);
         let judgement = judge(&file.case, &expected, profile, about.layers, &seen);
-        assert_eq!(judgement, Judgement::Holds, "{}: {seen:?}", file.id);
+        assert!(matches!(judgement, Judgement::Holds(_)), "{}: {judgement:?}, {seen:?}", file.id);
     }
 }

@@ -13,7 +13,7 @@ fn printed(name: &str) -> String {
 }
 
 #[rstest]
-fn the_files_are_current(#[values("rules", "profile", "contexts", "cases", "case", "protocol")] name: &str) {
+fn the_files_are_current(#[values("rules", "profile", "contexts", "cases", "case", "protocol", "report")] name: &str) {
     let path = format!("{}/spec/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let printed = printed(name);
     if std::env::var_os("JITKEY_BLESS").is_some() {
