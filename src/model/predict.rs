@@ -4,14 +4,12 @@ use std::rc::Rc;
 
 use super::arguments::{Arguments, Invocation, Leaf, sort};
 use super::build::{BuildError, Namespace};
+use super::eager::Stopped;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
-use super::table::{Entries, Program};
-use crate::case::{Array, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Step, Verdict, Via};
-use crate::spec::{FunctionBy, FunctionKey, Held, Profile, Table, TableName};
-
-/// Stands in the fast path's table for what is never served from it.
-const NEVER_FAST: Program = Program(0);
+use super::table::{Entries, NEVER_FAST, Program};
+use crate::case::{Array, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Step, Verdict, Via};
+use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
 
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,11 +54,13 @@ pub fn predict(case: &Case, profile: &Profile) -> Result<Vec<Verdict>, ModelErro
 #[derive(Debug)]
 pub struct Simulation<'c> {
     case: &'c Case,
-    profile: &'c Profile,
+    pub(super) profile: &'c Profile,
     names: Namespace,
     function: Obj,
     tables: Vec<Entries>,
     programs: u64,
+    /// The primitives that eager loops made: the jaxprs and the number of steps that are their parameters.
+    primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
     explains: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'c> Simulation<'c> {
         let function = names.build(&case.function)?;
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
-        Ok(Self { case, profile, names, function, tables, programs: 0, explains: false })
+        Ok(Self { case, profile, names, function, tables, programs: 0, primitives: Vec::new(), explains: false })
     }
 
     /// The same, and each prediction says how the keys differ.
@@ -139,6 +139,9 @@ impl<'c> Simulation<'c> {
         let x64 = call.context.x64.or(self.case.context.x64).unwrap_or(false);
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64 };
+        if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
+            return self.call_eagerly(parameters, call, &invocation);
+        }
         let sorted = sort(self.profile, &invocation);
         let fast = self.fast_arguments(&invocation);
         let mut differences = Vec::new();
@@ -163,6 +166,31 @@ impl<'c> Simulation<'c> {
         };
         self.names.returned(returned);
         let verdict = outcome.map_or_else(|Raised(class)| Verdict::Error(class), Verdict::Missed);
+        Ok(Prediction { verdict, differences })
+    }
+
+    /// A call of a loop or a conditional, whose functions are arguments.
+    fn call_eagerly(
+        &mut self,
+        parameters: &[Parameter],
+        call: &Call,
+        invocation: &Invocation<'_>,
+    ) -> Result<Prediction, ModelError> {
+        if !call.kwargs.is_empty() || *invocation.options != JitOptions::default() {
+            return Err(ModelError::Unsupported("keyword arguments and options of loops".to_owned()));
+        }
+        let arguments = Arguments::default();
+        let default_device = call.context.default_device.or(self.case.context.default_device);
+        let Invocation { function, args, options, x64, .. } = *invocation;
+        let whole = Ingredients { function, arguments: &arguments, options, x64, default_device };
+        let mut differences = Vec::new();
+        let verdict = match self.eager(parameters, &whole, args, &mut differences) {
+            Ok(missed) => Verdict::Missed(missed),
+            Err(Stopped::Raised(Raised(class))) => Verdict::Error(class),
+            Err(Stopped::Unknown(error)) => return Err(error),
+        };
+        let returned = call.returns.as_ref().map(|returns| self.names.build(returns)).transpose()?;
+        self.names.returned(returned);
         Ok(Prediction { verdict, differences })
     }
 
@@ -210,7 +238,7 @@ impl<'c> Simulation<'c> {
     }
 
     /// Looks `name` up; the key comes back for filing if it is not there.
-    fn consult(
+    pub(super) fn consult(
         &mut self,
         name: TableName,
         function: &Obj,
@@ -223,7 +251,7 @@ impl<'c> Simulation<'c> {
         Ok((found, Some(key)))
     }
 
-    fn file(&mut self, name: TableName, function: &Obj, key: Option<Key>, program: Program) -> Result<(), Raised> {
+    pub(super) fn file(&mut self, name: TableName, function: &Obj, key: Option<Key>, program: Program) -> Result<(), Raised> {
         match (self.table(name), key) {
             (Some((i, table)), Some(key)) => self.tables[i].file(function, table.function, key, program),
             _ => Ok(()),
@@ -251,17 +279,22 @@ impl<'c> Simulation<'c> {
                 (None, key) => dispatch_key = key,
             }
         }
-        if self.explains
-            && let (Some((i, _)), Some(key)) = (self.table(TableName::Dispatch), &dispatch_key)
-            && let Some(earlier) = self.tables[i].latest()
-        {
-            *differences = key.differences(earlier);
-        }
+        self.explain(TableName::Dispatch, dispatch_key.as_ref(), differences);
         let outcome = self.walk_below(call, body_raises);
         // A call that fails leaves an entry in the fast path all the same, which then is never fast.
         let program = outcome.as_ref().map_or(NEVER_FAST, |(program, _)| *program);
         self.file(TableName::Dispatch, function, dispatch_key, program)?;
         outcome.map(|(_, missed)| missed)
+    }
+
+    /// How a key that was not found differs from the one filed last.
+    pub(super) fn explain(&self, name: TableName, key: Option<&Key>, differences: &mut Vec<Difference>) {
+        if self.explains
+            && let (Some((i, _)), Some(key)) = (self.table(name), key)
+            && let Some(earlier) = self.tables[i].latest()
+        {
+            *differences = key.differences(earlier);
+        }
     }
 
     /// The tables below the fast path, which was missed.
@@ -287,6 +320,17 @@ impl<'c> Simulation<'c> {
                 program
             }
         };
+        self.build(call, traced, missed)
+    }
+
+    /// Lowers and compiles what was traced, which was missed above.
+    pub(super) fn build(
+        &mut self,
+        call: &Ingredients<'_>,
+        traced: Program,
+        mut missed: LayerSet,
+    ) -> Result<(Program, LayerSet), Raised> {
+        let function = call.function;
         devices_agree(call.arguments)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
@@ -331,7 +375,7 @@ impl<'c> Simulation<'c> {
     }
 
     /// Whether the user's body runs when `function` is traced: a wrapper's body is the look-up of what it wraps.
-    fn body_runs(&mut self, function: &Obj, call: &Ingredients<'_>) -> Result<bool, Raised> {
+    pub(super) fn body_runs(&mut self, function: &Obj, call: &Ingredients<'_>) -> Result<bool, Raised> {
         let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
         let (inner, i) = match &**function {
             Kind::Jitted(inner) | Kind::ModuleWrapper("filter_jit", inner) => (inner, trace),
@@ -350,7 +394,18 @@ impl<'c> Simulation<'c> {
         self.body_runs(inner, call)
     }
 
-    fn new_program(&mut self) -> Program {
+    /// The primitive with these parameters.
+    pub(super) fn primitive(&mut self, jaxprs: Vec<Program>, steps: Option<u64>) -> Program {
+        let same = |known: &&(Vec<Program>, Option<u64>, Program)| known.0 == jaxprs && known.1 == steps;
+        if let Some((_, _, program)) = self.primitives.iter().find(same) {
+            return *program;
+        }
+        let program = self.new_program();
+        self.primitives.push((jaxprs, steps, program));
+        program
+    }
+
+    pub(super) fn new_program(&mut self) -> Program {
         self.programs += 1;
         Program(self.programs)
     }

@@ -7,6 +7,7 @@ mod check;
 mod context;
 mod diagnostic;
 mod expect;
+mod group;
 mod load;
 mod pattern;
 mod profile;
@@ -14,14 +15,14 @@ mod rule;
 mod spans;
 mod version;
 
-pub use context::{Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
+pub use context::{CallSpec, Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expect::{Expectation, Outcome};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use pattern::{Bindings, FillError, Pattern};
 pub use profile::{
     ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey,
-    Held, LeafComponent, LeafKind, LeafRule, Profile, Role, StaticEquality, Table, TableName,
+    Held, LeafComponent, LeafKind, LeafRule, Parameter, Profile, Role, StaticEquality, Table, TableName,
 };
 pub use rule::{
     Body, Composition, DtypeClass, Family, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile, ShapeDomain,

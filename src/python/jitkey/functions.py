@@ -31,14 +31,13 @@ _ALIASES = {
 _compiled: dict[str, types.CodeType] = {}
 
 
-def body(values: Iterable[Any]) -> list[jax.Array]:
-    """The body of every function made here: its run is counted, and it returns the arrays among the leaves.
+def array_leaves(used: Iterable[Any], _given: tuple[Any, ...]) -> list[jax.Array]:
+    """The arrays among the leaves of what a body uses.
 
     A static argument need not be a pytree at all, and contributes nothing then.
     """
-    body_ran()
     leaves: list[jax.Array] = []
-    for value in values:
+    for value in used:
         try:
             found = tree_leaves(value)
         except Exception:  # For instance a dict that can't be sorted, as a static argument.
@@ -47,26 +46,51 @@ def body(values: Iterable[Any]) -> list[jax.Array]:
     return leaves
 
 
+_returned: Callable[[Any, tuple[Any, ...]], Any] = array_leaves
+
+
+def bodies_return(returned: Callable[[Any, tuple[Any, ...]], Any]) -> None:
+    """Decides what bodies return, of what they use and what they were given by position: a loop asks for its carry."""
+    global _returned
+    _returned = returned
+
+
+def body(used: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+    """The body of every function made here: its run is counted, and it returns what the target asks for."""
+    body_ran()
+    return _returned(used, given)
+
+
 def plain() -> Callable[..., Any]:
     """The function that a case has if it asks for nothing."""
 
-    def f(*args: Any, **kwargs: Any) -> list[jax.Array]:
-        return body((args, kwargs))
+    def f(*args: Any, **kwargs: Any) -> Any:
+        return body((args, kwargs), args)
 
     return f
 
 
 def new_lambda() -> Callable[..., Any]:
     """A new lambda."""
-    return lambda *args, **kwargs: body((args, kwargs))
+    return lambda *args, **kwargs: body((args, kwargs), args)
 
 
 def closing_over(over: Any) -> Callable[..., Any]:
     """A new function that closes over a value."""
 
-    def f(*args: Any, **kwargs: Any) -> list[jax.Array]:
+    def f(*args: Any, **kwargs: Any) -> Any:
         _ = over
-        return body((args, kwargs))
+        return body((args, kwargs), args)
+
+    return f
+
+
+def returning(value: Any) -> Callable[..., Any]:
+    """A new function that returns the value, whatever it is given."""
+
+    def f(*_args: Any, **_kwargs: Any) -> Any:
+        body_ran()
+        return value
 
     return f
 
@@ -74,11 +98,11 @@ def closing_over(over: Any) -> Callable[..., Any]:
 def methods() -> dict[str, Callable[..., Any]]:
     """`method` and `__call__` for a class of a case, as functions of its own."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> list[jax.Array]:
-        return body((self, args, kwargs))
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return body((self, args, kwargs), args)
 
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> list[jax.Array]:  # noqa: N807
-        return body((self, args, kwargs))
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        return body((self, args, kwargs), args)
 
     return {"method": method, "__call__": __call__}
 
@@ -101,7 +125,8 @@ def with_signature(params: list[Any], uses: list[str] | None, build: Callable[[A
     if unknown:
         raise Malformed(f"the body uses {sorted(unknown)}, which are no parameters")
     values = "".join(f"{name}, " for name in used)
-    text = f"def f({', '.join(written)}):\n    return _body(({values}))\n"
+    given = "".join(f"*{name}, " if f"*{name}" in written else f"{name}, " for name in names if f"**{name}" not in written)
+    text = f"def f({', '.join(written)}):\n    return _body(({values}), ({given}))\n"
     scope = {"_body": body, **defaults}
     exec(_compile(text, counted=False), scope)
     return scope["f"]
