@@ -218,7 +218,8 @@ impl<'s> Generator<'s> {
     fn write(&self, written: &CallSpec, arguments: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
         let (parts, mut arguments): (Vec<_>, Vec<_>) =
             arguments.into_iter().partition(|planted| written.parts.contains_key(planted.position.as_str()));
-        let together = parts.iter().enumerate().any(|(i, part)| parts[..i].iter().any(|other| other.position == part.position));
+        let together =
+            parts.iter().enumerate().any(|(i, part)| parts[..i].iter().any(|other| other.position == part.position));
         if together {
             return Err(Discard::NotDistinct);
         }

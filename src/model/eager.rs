@@ -13,7 +13,7 @@ use super::key::{Difference, Ingredients};
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::table::{NEVER_FAST, Program};
-use crate::case::{JitOptions, Layer, LayerSet, Library, Placement};
+use crate::case::{Dtype, JitOptions, Layer, LayerSet, Library, Placement};
 use crate::spec::{Parameter, TableName};
 
 /// Why a call has no set of missed layers.
@@ -46,11 +46,13 @@ struct Parts<'c> {
     choice: Option<&'c Obj>,
     bounds: Vec<&'c Obj>,
     length: Option<&'c Obj>,
+    /// Whether there is something to map over, even if it is nothing.
+    scans: bool,
 }
 
 impl<'c> Parts<'c> {
     fn of(parameters: &[Parameter], args: &'c [Obj]) -> Result<Self, Stopped> {
-        let mut parts = Self::default();
+        let mut parts = Self { scans: parameters.contains(&Parameter::Mapped), ..Self::default() };
         for (i, parameter) in parameters.iter().enumerate() {
             let given = args.get(i).filter(|value| !matches!(***value, Kind::None));
             match parameter {
@@ -123,7 +125,7 @@ impl Simulation<'_> {
         let program = self.primitive(jaxprs, steps);
         if let Some(choice) = parts.choice {
             let choice = self.seen(first, std::slice::from_ref(choice), call)?;
-            arguments.leaves.insert(0, index(choice, parameters.contains(&Parameter::Predicate))?);
+            arguments.leaves.insert(0, index(&choice, parameters.contains(&Parameter::Predicate))?);
         }
         Ok(self.apply(&Ingredients { arguments: &arguments, ..*call }, program, missed, differences)?)
     }
@@ -175,26 +177,24 @@ impl Simulation<'_> {
     ) -> Result<bool, Stopped> {
         let mut changed = false;
         for (role, function) in &parts.functions {
-            let condition = *role == Parameter::Condition;
-            let Some(returned) = inside(function).and_then(|function| function.returns.as_ref()) else {
-                let is_bool = |leaves: &[Leaf]| matches!(leaves, [only] if is_truth(&only.aval));
-                if condition && !is_bool(&arguments.leaves) {
-                    return Err(type_error());
-                }
-                continue;
-            };
-            let carry = match (&**returned, parts.mapped.is_some() || parts.length.is_some()) {
-                (Kind::Tuple(pair), true) if pair.len() == 2 => &pair[0],
-                (_, true) => return Err(type_error()),
-                (_, false) => returned,
-            };
-            let out = self.seen(function, std::slice::from_ref(carry), call)?;
-            if condition {
-                if !matches!(&out.leaves[..], [only] if is_truth(&only.aval)) {
+            let stated = inside(function).and_then(|function| function.returns.as_ref());
+            if *role == Parameter::Condition {
+                let out = match stated {
+                    Some(returned) => &self.seen(function, std::slice::from_ref(returned), call)?,
+                    None => &*arguments,
+                };
+                if !scalar(out).is_some_and(|leaf| leaf.aval.dtype.name() == "bool") {
                     return Err(type_error());
                 }
                 continue;
             }
+            let Some(returned) = stated else { continue };
+            let carry = match &**returned {
+                Kind::Tuple(pair) if parts.scans && pair.len() == 2 => &pair[0],
+                _ if parts.scans => return Err(type_error()),
+                _ => returned,
+            };
+            let out = self.seen(function, std::slice::from_ref(carry), call)?;
             let Some(start) = parts.carry else { continue };
             let carried = self.seen(function, std::slice::from_ref(start), call)?;
             if !same_trees(&carried.items, &out.items)? {
@@ -294,27 +294,33 @@ fn given(parts: &Parts<'_>, x64: bool) -> Result<(Vec<Obj>, Option<u64>), Stoppe
         return Ok((vec![counted, none()], Some(steps)));
     }
     let mut given = vec![carry.clone()];
-    if parts.mapped.is_some() || parts.length.is_some() {
+    if parts.scans {
         given.push(parts.mapped.cloned().unwrap_or_else(none));
     }
     Ok((given, None))
 }
 
-/// The number of steps between two bounds of one integer type, a Python int being of any.
+/// The number of steps between two bounds of one integer type; a Python int is of any signed type.
 fn steps(lower: &Obj, upper: &Obj, x64: bool) -> Result<u64, Stopped> {
+    let integer = |dtype: Dtype| dtype.canonical(x64).name();
     let number = |bound: &Obj| match &**bound {
-        Kind::Int(value) => Ok((None, *value)),
-        Kind::NumpyScalar(dtype, value) => Ok((Some(dtype.canonical(x64)), *value as i128)),
-        Kind::Array(array) if array.shape.is_empty() && !matches!(array.library, Library::Jax { weak: true, .. }) => {
-            Ok((Some(array.dtype.canonical(x64)), i128::from(array.fill.unwrap_or(1))))
+        Kind::Int(value) => Ok((if x64 { "i64" } else { "i32" }, true, *value)),
+        Kind::NumpyScalar(dtype, value) => Ok((integer(*dtype), false, *value as i128)),
+        Kind::Array(array) if array.shape.is_empty() => {
+            let weak = matches!(array.library, Library::Jax { weak: true, .. });
+            Ok((integer(array.dtype), weak, i128::from(array.fill.unwrap_or(1))))
         }
         _ => unknown("bounds other than Python's, NumPy's and jax's integers"),
     };
-    let ((lower_type, lower), (upper_type, upper)) = (number(lower)?, number(upper)?);
-    match (lower_type, upper_type) {
-        (Some(a), Some(b)) if a != b => Err(type_error()),
-        _ => Ok(u64::try_from(upper - lower).unwrap_or(0)),
+    let ((lower_type, lower_weak, lower), (upper_type, upper_weak, upper)) = (number(lower)?, number(upper)?);
+    if [lower_type, upper_type].iter().any(|dtype| !dtype.starts_with(['i', 'u'])) {
+        return unknown("bounds that are no integers");
     }
+    let gives_way = lower_weak != upper_weak && lower_type.starts_with('i') && upper_type.starts_with('i');
+    if lower_type != upper_type && !gives_way {
+        return Err(type_error());
+    }
+    Ok(u64::try_from(upper - lower).unwrap_or(0))
 }
 
 /// The number of steps of a scan; `None` where there are no steps at all, as in a conditional.
@@ -329,7 +335,12 @@ fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize) -> Result<Opt
     for leaf in &arguments.leaves[arguments.leaves.len() - sliced..] {
         let Some(size) = leaf.aval.shape.first() else {
             // Python scalars have no shape at all, others an empty one.
-            return Err(Raised::new(if leaf.aval.placement.is_none() && leaf.aval.weak { "ValueError" } else { "IndexError" }).into());
+            return Err(Raised::new(if leaf.aval.placement.is_none() && leaf.aval.weak {
+                "ValueError"
+            } else {
+                "IndexError"
+            })
+            .into());
         };
         if length.is_some_and(|length| length != *size) {
             return Err(value_error());
@@ -337,7 +348,7 @@ fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize) -> Result<Opt
         length = Some(*size);
     }
     match length {
-        None if parts.mapped.is_some() => Err(value_error()),
+        None if parts.scans => Err(value_error()),
         length => Ok(length),
     }
 }
@@ -353,20 +364,21 @@ fn slice(arguments: &Arguments, sliced: usize) -> Arguments {
 }
 
 /// The index of a branch, which is converted to an `i32` array before it is an operand.
-fn index(mut choice: Arguments, is_predicate: bool) -> Result<Leaf, Stopped> {
-    let (Some(leaf), true) = (choice.leaves.pop(), choice.leaves.is_empty()) else { return Err(type_error()) };
+fn index(choice: &Arguments, is_predicate: bool) -> Result<Leaf, Stopped> {
+    let leaf = scalar(choice).ok_or_else(type_error)?;
     let word = leaf.aval.dtype.name();
     let is_bool = word == "bool";
     let fits = if is_predicate { !word.starts_with('c') } else { !is_bool && word.starts_with(['i', 'u']) };
-    if !leaf.aval.shape.is_empty() || !fits {
+    if !fits {
         return Err(type_error());
     }
     if is_predicate && !is_bool && leaf.aval.placement.is_some() {
         return unknown("a predicate that an operation of its own makes a truth value");
     }
     let placement = leaf.aval.placement.clone().or_else(|| Some(Placement::default()));
-    let dtype = crate::case::Dtype::named("i32").expect("a literal dtype");
-    Ok(Leaf { aval: Rc::new(Aval { dtype, weak: false, placement, ..(*leaf.aval).clone() }), kept: true, ..leaf })
+    let dtype = Dtype::named("i32").expect("a literal dtype");
+    let aval = Rc::new(Aval { dtype, weak: false, placement, ..(*leaf.aval).clone() });
+    Ok(Leaf { aval, kept: true, ..leaf.clone() })
 }
 
 /// The `def` that is called in the end.
@@ -379,8 +391,13 @@ fn inside(function: &Obj) -> Option<&Function> {
     }
 }
 
-fn is_truth(aval: &Aval) -> bool {
-    aval.shape.is_empty() && aval.dtype.name() == "bool"
+/// The only leaf, with nothing around it, if it is a scalar.
+fn scalar(arguments: &Arguments) -> Option<&Leaf> {
+    let bare = matches!(&arguments.items[..], [Item::Tree(tree)] if tree.nodes.len() == 1);
+    match &arguments.leaves[..] {
+        [leaf] if bare && leaf.aval.shape.is_empty() => Some(leaf),
+        _ => None,
+    }
 }
 
 /// The order in which Python's numbers give way: bool, int, float, complex.

@@ -8,7 +8,9 @@ use super::eager::Stopped;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
-use crate::case::{Array, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Step, Verdict, Via};
+use crate::case::{
+    Array, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Step, Verdict, Via,
+};
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
 
 /// Why the model can't predict a case.
@@ -251,7 +253,13 @@ impl<'c> Simulation<'c> {
         Ok((found, Some(key)))
     }
 
-    pub(super) fn file(&mut self, name: TableName, function: &Obj, key: Option<Key>, program: Program) -> Result<(), Raised> {
+    pub(super) fn file(
+        &mut self,
+        name: TableName,
+        function: &Obj,
+        key: Option<Key>,
+        program: Program,
+    ) -> Result<(), Raised> {
         match (self.table(name), key) {
             (Some((i, table)), Some(key)) => self.tables[i].file(function, table.function, key, program),
             _ => Ok(()),

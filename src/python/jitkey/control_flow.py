@@ -44,7 +44,7 @@ class ControlFlow:
 
         def entry(*args: Any, **kwargs: Any) -> Any:
             for value in args[self.functions]:
-                if not all(map(functions.is_counted, value if isinstance(value, list) else [value])):
+                if not all(map(functions.is_counted, value if isinstance(value, (list, tuple)) else [value])):
                     raise Unsupported("bodies that don't count their runs")
             return wrapper(*args, **kwargs)
 

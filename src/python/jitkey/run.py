@@ -31,6 +31,8 @@ class Runner:
             self.target = importlib.import_module(f".{MODULES[target]}", __package__)
         else:
             functions.bodies_return(self.target.body)
+        # Importing them empties caches of jax, which the warm-up fills.
+        environment.about()
         observe.install()
         memo.install()
         self.run_since_clearing = 0
