@@ -5,12 +5,14 @@ use serde_yaml::Value as Tree;
 
 use super::plant::{Definitions, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
 use super::source::Source;
-use crate::case::{Call, Case, DefForm, Form, LayerSet, Name, Step, Value, Verdict};
+use crate::case::{Call, Case, DefForm, Dtype, Form, LayerSet, Name, Step, Value, Verdict};
 use crate::spec::{Bindings, Body, CallSpec, Composition, Outcome, Passing, Planting, Rule, Spec, Version};
 
 /// Why a draw gave no case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Discard {
+    /// The case has a dtype that the implementation doesn't compile.
+    Uncompilable,
     /// Metavariables that must differ kept coming out the same.
     NotDistinct,
     /// The rule has no position that the implementation has.
@@ -60,6 +62,7 @@ pub struct Generator<'s> {
     spec: &'s Spec,
     implementation: &'s str,
     positions: &'s [String],
+    uncompilable: &'s [Dtype],
     rules: Vec<(&'s Rule, &'s Outcome)>,
     composable: Vec<&'s Rule>,
 }
@@ -88,7 +91,14 @@ impl<'s> Generator<'s> {
             .filter(|(rule, _)| rule.pair.is_some() && rule.compose == Composition::Any)
             .map(|(rule, _)| *rule)
             .collect();
-        Some(Self { spec, implementation, positions: &profile.positions, rules, composable })
+        Some(Self {
+            spec,
+            implementation,
+            positions: &profile.positions,
+            uncompilable: &profile.uncompilable,
+            rules,
+            composable,
+        })
     }
 
     /// The rules, in the order of the spec.
@@ -133,7 +143,7 @@ impl<'s> Generator<'s> {
             let mut case: Case = read(&filled[0])?;
             define(&mut case, definitions)?;
             let expected = Expected { calls: outcome.calls.clone(), stale: outcome.stale };
-            return checked(Pair { case, expected, positions: Vec::new() });
+            return self.checked(Pair { case, expected, positions: Vec::new() });
         }
         let mut definitions = Definitions::default();
         let written = self.spec.contexts.calls.get(self.implementation);
@@ -156,7 +166,16 @@ impl<'s> Generator<'s> {
             }
         }
         define(&mut case, definitions)?;
-        checked(Pair { case, expected: self.expected(plan)?, positions })
+        self.checked(Pair { case, expected: self.expected(plan)?, positions })
+    }
+
+    fn checked(&self, pair: Pair) -> Result<Pair, Discard> {
+        pair.case.validate().map_err(|error| Discard::Broken(error.to_string()))?;
+        let arguments = pair.case.calls().flat_map(|call| call.args.iter().chain(call.kwargs.values()));
+        if pair.case.objects.values().chain(arguments).any(|value| has_dtype(value, self.uncompilable)) {
+            return Err(Discard::Uncompilable);
+        }
+        Ok(pair)
     }
 
     fn around(&self) -> Surroundings<'s> {
@@ -340,7 +359,7 @@ fn define(case: &mut Case, definitions: Definitions) -> Result<(), Discard> {
     Ok(())
 }
 
-fn checked(pair: Pair) -> Result<Pair, Discard> {
-    pair.case.validate().map_err(|error| Discard::Broken(error.to_string()))?;
-    Ok(pair)
+fn has_dtype(value: &Value, dtypes: &[Dtype]) -> bool {
+    matches!(value, Value::Array(array) if dtypes.contains(&array.dtype))
+        || value.children().into_iter().any(|child| has_dtype(child, dtypes))
 }

@@ -98,6 +98,9 @@ impl Simulation<'_> {
             Some(mapped) => self.seen(first, std::slice::from_ref(mapped), call)?.leaves.len(),
             None => 0,
         };
+        if arguments.leaves.iter().any(|leaf| self.profile.uncompilable.contains(&leaf.aval.dtype)) {
+            return unknown("how the compiler refuses a dtype");
+        }
         let steps = steps.map_or_else(|| length(&parts, &arguments, sliced), |steps| Ok(Some(steps)))?;
         let unchanged = parts.functions.iter().any(|(role, function)| {
             let uses = inside(function).and_then(|function| function.uses.as_deref());

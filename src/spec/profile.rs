@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Requirement, SourceRef};
+use crate::case::Dtype;
 
 /// How one implementation builds its keys, at some versions.
 #[derive(Debug, Clone, Deserialize)]
@@ -41,6 +42,10 @@ pub struct Profile {
     /// Whether negative `static_argnums` count from the end of the call's arguments, not of the signature.
     #[serde(default)]
     pub negative_argnums_count_from_call: bool,
+    /// Dtypes that the compiler below refuses: no pair is made of them, and the model doesn't predict them.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub uncompilable: Vec<Dtype>,
     /// Whether what a body returns as it was given is no argument of the compiled program.
     #[serde(default)]
     pub forwards_unchanged: bool,
