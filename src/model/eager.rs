@@ -186,7 +186,7 @@ impl Simulation<'_> {
                     Some(returned) => &self.seen(function, std::slice::from_ref(returned), call)?,
                     None => &*arguments,
                 };
-                if !scalar(out).is_some_and(|leaf| leaf.aval.dtype.name() == "bool") {
+                if scalar(out).is_none_or(|leaf| leaf.aval.dtype.name() != "bool") {
                     return Err(type_error());
                 }
                 continue;
@@ -210,7 +210,8 @@ impl Simulation<'_> {
                 if before.shape == after.shape && before.dtype == after.dtype && before.prng == after.prng {
                     continue;
                 }
-                let gives_way = before.weak && before.shape == after.shape && rank(before) <= rank(after);
+                let weak = before.weak && !before.strong_when_missed;
+                let gives_way = weak && before.shape == after.shape && rank(before) <= rank(after);
                 if !gives_way {
                     return Err(type_error());
                 }
@@ -243,6 +244,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
+    /// What `function` sees when it is called with these arguments.
     fn seen(&self, function: &Obj, given: &[Obj], call: &Ingredients<'_>) -> Result<Arguments, Raised> {
         let options = &JitOptions::default();
         sort(self.profile, &Invocation { function, args: given, kwargs: &[], options, x64: call.x64 })
