@@ -262,6 +262,7 @@ impl Form {
             Self::Treedef(value) => vec![value],
             Self::Nest(nest) => vec![&nest.value],
             Self::New(new) => new.parts().collect(),
+            Self::Def(def) => def.returns.iter().collect(),
             Self::Closure(closure) => vec![&closure.over],
             Self::Partial(partial) | Self::TreePartial(partial) => {
                 std::iter::once(&partial.func).chain(&partial.args).chain(partial.kwargs.values()).collect()
@@ -287,7 +288,6 @@ impl Form {
             | Self::Ref(_)
             | Self::Output(_)
             | Self::Lambda(_)
-            | Self::Def(_)
             | Self::Global(_) => Vec::new(),
         }
     }

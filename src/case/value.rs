@@ -290,6 +290,9 @@ pub struct DefForm {
     /// The parameters that the body uses; all if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<Vec<Name>>,
+    /// What the body returns instead of what it is given: built once, when the function is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns: Option<Value>,
     /// Python source that defines `f` instead: a real program. It is run with `jax`, `jnp`, `eqx` and `optax` in scope,
     /// and the case's objects by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,12 +5,16 @@ use serde_yaml::Value as Tree;
 
 use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
 use super::source::Source;
-use crate::case::{Behaviour, Call, Case, DefForm, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text};
-use crate::spec::{Body, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Version};
+use crate::case::{Behaviour, Call, Case, DefForm, Dtype, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text};
+use crate::spec::{
+    Bindings, Body, CallSpec, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Version,
+};
 
 /// Why a draw gave no case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Discard {
+    /// The case has a dtype that the implementation doesn't compile.
+    Uncompilable,
     /// Metavariables that must differ kept coming out the same.
     NotDistinct,
     /// The rule has no position that the implementation has.
@@ -58,6 +62,7 @@ pub struct Generator<'s> {
     spec: &'s Spec,
     implementation: &'s str,
     positions: &'s [String],
+    uncompilable: &'s [Dtype],
     rules: Vec<(&'s Rule, &'s Outcome)>,
     composable: Vec<&'s Rule>,
     flags: Vec<Flag>,
@@ -96,6 +101,7 @@ impl<'s> Generator<'s> {
             spec,
             implementation,
             positions: &profile.positions,
+            uncompilable: &profile.uncompilable,
             rules,
             composable,
             flags,
@@ -181,22 +187,39 @@ impl<'s> Generator<'s> {
             let mut case: Case = read(&filled[0])?;
             define(&mut case, definitions)?;
             let expected = Expected { calls: outcome.calls.clone() };
-            return checked(Pair { case, expected, positions: Vec::new() });
+            return self.checked(Pair { case, expected, positions: Vec::new() });
         }
         let mut definitions = Definitions::default();
+        let written = self.spec.contexts.calls.get(self.implementation);
+        definitions.objects.extend(written.into_iter().flat_map(|written| written.objects.clone()));
         let mut planted = Vec::new();
         for rule in &plan.rules {
             planted.push(self.planted(rule, source, &mut definitions)?);
         }
         let positions = planted.iter().map(|(planted, _)| planted.position.clone()).collect();
         let arguments = self.in_trees(planted, source, &mut definitions)?;
-        let mut case = self.assemble(arguments, source)?;
+        let mut case = match written {
+            Some(written) => self.write(written, arguments, source)?,
+            None => self.assemble(arguments, source)?,
+        };
         let body_must_use = plan.rules.iter().any(|rule| rule.body == Body::Uses);
         if !body_must_use && source.below(4) != 0 {
-            case.function = idle_function();
+            match written {
+                Some(written) => definitions.objects.extend(written.idle.clone()),
+                None => case.function = idle_function(),
+            }
         }
         define(&mut case, definitions)?;
-        checked(Pair { case, expected: self.expected(plan)?, positions })
+        self.checked(Pair { case, expected: self.expected(plan)?, positions })
+    }
+
+    fn checked(&self, pair: Pair) -> Result<Pair, Discard> {
+        pair.case.validate().map_err(|error| Discard::Broken(error.to_string()))?;
+        let arguments = pair.case.calls().flat_map(|call| call.args.iter().chain(call.kwargs.values()));
+        if pair.case.objects.values().chain(arguments).any(|value| has_dtype(value, self.uncompilable)) {
+            return Err(Discard::Uncompilable);
+        }
+        Ok(pair)
     }
 
     fn around(&self) -> Surroundings<'_> {
@@ -259,8 +282,41 @@ impl<'s> Generator<'s> {
         Ok(arguments.into_iter().map(|(argument, _)| argument).collect())
     }
 
-    /// Makes two calls of the planted arguments and some more that are the same in both.
-    fn assemble(&self, mut arguments: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
+    /// Makes two calls that are written so: what is planted at a part of the call stands there, and one tree of all else
+    /// is the operand.
+    fn write(&self, written: &CallSpec, arguments: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
+        let (parts, mut arguments): (Vec<_>, Vec<_>) =
+            arguments.into_iter().partition(|planted| written.parts.contains_key(planted.position.as_str()));
+        let together =
+            parts.iter().enumerate().any(|(i, part)| parts[..i].iter().any(|other| other.position == part.position));
+        if together {
+            return Err(Discard::NotDistinct);
+        }
+        self.add_siblings(&mut arguments, source);
+        let mut calls = [Call::default(), Call::default()];
+        for (i, call) in calls.iter_mut().enumerate() {
+            let mut bindings: Bindings = written.parts.clone().into_iter().collect();
+            for part in &parts {
+                bindings.insert(read(&Tree::String(part.position.clone()))?, part.sides[i].clone());
+            }
+            let operand = match &arguments[..] {
+                [] => self.spec.contexts.leaves.first().cloned().unwrap_or_default(),
+                [only] => only.sides[i].clone(),
+                several => {
+                    let all = several.iter().map(|argument| argument.sides[i].clone()).collect();
+                    tagged("tuple", Tree::Sequence(all))
+                }
+            };
+            bindings.insert(Name::new("operand").expect("a literal name"), operand);
+            for pattern in &written.args {
+                call.args.push(pattern.fill(&bindings).map_err(|error| Discard::Broken(error.to_string()))?);
+            }
+        }
+        Ok(Case { steps: calls.into_iter().map(Step::Call).collect(), ..Case::default() })
+    }
+
+    /// Puts some values that are the same in both calls beside the planted arguments.
+    fn add_siblings(&self, arguments: &mut Vec<Planted>, source: &mut Source) {
         let contexts = &self.spec.contexts;
         for _ in 0..source.number(contexts.arguments) {
             let value = source.pick(&contexts.leaves).clone();
@@ -274,6 +330,11 @@ impl<'s> Generator<'s> {
             let place = source.below(u32::try_from(arguments.len() + 1).unwrap_or(1)) as usize;
             arguments.insert(arguments.len() - place, extra);
         }
+    }
+
+    /// Makes two calls of the planted arguments and some more that are the same in both.
+    fn assemble(&self, mut arguments: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
+        self.add_siblings(&mut arguments, source);
         let mut case = Case::default();
         let mut calls = [0; 2].map(|_| Call { via: self.via, ..Call::default() });
         let mut keyword_names = ["a", "b", "c", "d", "e", "f"].into_iter();
@@ -377,7 +438,7 @@ fn define(case: &mut Case, definitions: Definitions) -> Result<(), Discard> {
     Ok(())
 }
 
-fn checked(pair: Pair) -> Result<Pair, Discard> {
-    pair.case.validate().map_err(|error| Discard::Broken(error.to_string()))?;
-    Ok(pair)
+fn has_dtype(value: &Value, dtypes: &[Dtype]) -> bool {
+    matches!(value, Value::Array(array) if dtypes.contains(&array.dtype))
+        || value.children().into_iter().any(|child| has_dtype(child, dtypes))
 }

@@ -26,7 +26,7 @@ pub struct Aval {
 }
 
 /// A dynamic leaf.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Leaf {
     pub path: Path,
     pub aval: Rc<Aval>,
@@ -41,14 +41,14 @@ pub struct Leaf {
 }
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Item {
     Static { path: Path, value: Obj, keyword: bool, hash: u64 },
     Tree(Treedef),
 }
 
 /// A call's arguments, sorted.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct Arguments {
     pub leaves: Vec<Leaf>,
     pub items: Vec<Item>,
@@ -170,8 +170,9 @@ pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raise
         none_key: profile.none_key.as_deref(),
     };
     let sorter = Sorter { profile, call, signature, errors };
-    match profile.arguments {
-        ArgumentStyle::AsWritten => sorter.as_written(),
+    match &profile.arguments {
+        // What the functions of a loop are given is what they are called with.
+        ArgumentStyle::AsWritten | ArgumentStyle::ControlFlow(_) => sorter.as_written(),
         ArgumentStyle::Partition => sorter.partition(),
     }
 }

@@ -11,7 +11,7 @@ use super::key::{Difference, Ingredients};
 use super::object::{Kind, Obj};
 
 /// What tracing can see of a call, part by part.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Digest(Vec<Seen>);
 
 /// One thing that tracing can see.

@@ -5,12 +5,13 @@
 //!
 //! A call goes the way of the data: [`build`] makes Python objects of the case's values, [`arguments`] sorts them into
 //! trees and statics, [`flatten`] makes leaves and treedefs, [`key`] makes each table's key, [`table`] looks it up, and
-//! [`predict`] walks the tables from the top. Python's own `==`, `hash` and `is` are in [`python`].
+//! [`predict`] walks the tables from the top ([`eager`] for loops that run outside of `jit`). Python's own `==`, `hash` and `is` are in [`python`].
 
 mod ambient;
 mod arguments;
 mod build;
 mod digest;
+mod eager;
 mod flatten;
 mod key;
 mod object;

@@ -148,4 +148,6 @@ pub struct Function {
     pub defaults: Vec<(Name, Obj)>,
     /// The parameters that the body uses; all if not given.
     pub uses: Option<Vec<Name>>,
+    /// What the body returns, where the case says so.
+    pub returns: Option<Obj>,
 }

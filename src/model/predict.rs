@@ -6,19 +6,21 @@ use super::ambient::Ambient;
 use super::arguments::{Arguments, Invocation, Leaf, sort};
 use super::build::{BuildError, Namespace};
 use super::digest::Digest;
+use super::eager::Stopped;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
-use super::table::{Entries, Program};
+use super::table::{Entries, NEVER_FAST, Program};
 use crate::case::{
-    Array, Behaviour, Call, Case, ClearScope, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict, Via,
+    Array, Behaviour, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict,
+    Via,
 };
-use crate::spec::{FunctionBy, FunctionKey, Held, Profile, Table, TableName};
+use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
 
 /// How a call was served.
-struct Served {
-    missed: LayerSet,
+pub(super) struct Served {
+    pub missed: LayerSet,
     /// By which program; none where no cache was looked at.
-    program: Option<Program>,
+    pub program: Option<Program>,
 }
 
 impl Served {
@@ -27,9 +29,6 @@ impl Served {
         Self { missed: LayerSet::NONE.with(Layer::Trace), program: None }
     }
 }
-
-/// Stands in the fast path's table for what is never served from it.
-const NEVER_FAST: Program = Program(0);
 
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,12 +83,14 @@ pub fn predict(case: &Case, profile: &Profile) -> Result<Vec<Prediction>, ModelE
 #[derive(Debug)]
 pub struct Simulation<'c> {
     case: &'c Case,
-    profile: &'c Profile,
+    pub(super) profile: &'c Profile,
     names: Namespace,
     function: Obj,
     tables: Vec<Entries>,
     /// What each program was traced from, in the order of their numbers.
     programs: Vec<Rc<Digest>>,
+    /// The primitives that eager loops made: the jaxprs and the number of steps that are their parameters.
+    primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
     explains: bool,
 }
 
@@ -101,7 +102,7 @@ impl<'c> Simulation<'c> {
         let function = names.build(&case.function)?;
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
-        Ok(Self { case, profile, names, function, tables, programs: Vec::new(), explains: false })
+        Ok(Self { case, profile, names, function, tables, programs: Vec::new(), primitives: Vec::new(), explains: false })
     }
 
     /// The same, and each prediction says how the keys differ.
@@ -169,6 +170,9 @@ impl<'c> Simulation<'c> {
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let x64 = ambient.x64;
         let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64 };
+        if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
+            return self.call_eagerly(parameters, call, &invocation);
+        }
         let sorted = sort(self.profile, &invocation);
         let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
         let fast = self.fast_arguments(&invocation);
@@ -225,6 +229,32 @@ impl<'c> Simulation<'c> {
         &self.programs[number as usize - 1]
     }
 
+    /// A call of a loop or a conditional, whose functions are arguments.
+    fn call_eagerly(
+        &mut self,
+        parameters: &[Parameter],
+        call: &Call,
+        invocation: &Invocation<'_>,
+    ) -> Result<Prediction, ModelError> {
+        if !call.kwargs.is_empty() || *invocation.options != JitOptions::default() {
+            return Err(ModelError::Unsupported("keyword arguments and options of loops".to_owned()));
+        }
+        let arguments = Arguments::default();
+        let ambient = Ambient::of(&self.case.context, &call.context, self.profile)?;
+        let Invocation { function, args, options, .. } = *invocation;
+        let whole = Ingredients { function, arguments: &arguments, options, ambient: &ambient, via: call.via };
+        let mut differences = Vec::new();
+        let verdict = match self.eager(parameters, &whole, args, &mut differences) {
+            Ok(missed) => Verdict::Missed(missed),
+            Err(Stopped::Raised(Raised(class))) => Verdict::Error(class),
+            Err(Stopped::Unknown(error)) => return Err(error),
+        };
+        let returned = call.returns.as_ref().map(|returns| self.names.build(returns)).transpose()?;
+        self.names.returned(returned);
+        // What a loop returns is its carry, which doesn't say which trace it is from: no target compares it.
+        Ok(Prediction { verdict, differences, stale: None })
+    }
+
     /// The arguments as the fast path sorts them, where it sorts them otherwise; an error where it can't describe them.
     fn fast_arguments(&self, call: &Invocation<'_>) -> Option<Result<Arguments, Raised>> {
         let negative = call.options.static_argnums.iter().any(|number| *number < 0);
@@ -251,7 +281,7 @@ impl<'c> Simulation<'c> {
     }
 
     /// Looks `name` up; the key comes back for filing if it is not there.
-    fn consult(
+    pub(super) fn consult(
         &mut self,
         name: TableName,
         function: &Obj,
@@ -264,7 +294,13 @@ impl<'c> Simulation<'c> {
         Ok((found, Some(key)))
     }
 
-    fn file(&mut self, name: TableName, function: &Obj, key: Option<Key>, program: Program) -> Result<(), Raised> {
+    pub(super) fn file(
+        &mut self,
+        name: TableName,
+        function: &Obj,
+        key: Option<Key>,
+        program: Program,
+    ) -> Result<(), Raised> {
         match (self.table(name), key) {
             (Some((i, table)), Some(key)) => self.tables[i].file(function, table.function, key, program),
             _ => Ok(()),
@@ -303,12 +339,7 @@ impl<'c> Simulation<'c> {
                 (None, key) => dispatch_key = key,
             }
         }
-        if self.explains
-            && let (Some((i, _)), Some(key)) = (self.table(TableName::Dispatch), &dispatch_key)
-            && let Some(earlier) = self.tables[i].latest()
-        {
-            *differences = key.differences(earlier);
-        }
+        self.explain(TableName::Dispatch, dispatch_key.as_ref(), differences);
         let outcome = self.walk_below(call, body_raises, deepest);
         // A call that fails leaves an entry in the fast path all the same, which then is never fast.
         let program = match &outcome {
@@ -317,6 +348,16 @@ impl<'c> Simulation<'c> {
         };
         self.file(TableName::Dispatch, function, dispatch_key, program)?;
         outcome.map(|served| Served { missed: served.missed.with(Layer::Dispatch), ..served })
+    }
+
+    /// How a key that was not found differs from the one filed last.
+    pub(super) fn explain(&self, name: TableName, key: Option<&Key>, differences: &mut Vec<Difference>) {
+        if self.explains
+            && let (Some((i, _)), Some(key)) = (self.table(name), key)
+            && let Some(earlier) = self.tables[i].latest()
+        {
+            *differences = key.differences(earlier);
+        }
     }
 
     /// The tables below the fast path, down to the deepest that is asked for.
@@ -346,6 +387,18 @@ impl<'c> Simulation<'c> {
         if deepest == Layer::Trace {
             return Ok(Served { missed, program: Some(traced) });
         }
+        self.build(call, traced, missed, deepest)
+    }
+
+    /// Lowers and compiles what was traced, as far as the deepest layer that is asked for.
+    pub(super) fn build(
+        &mut self,
+        call: &Ingredients<'_>,
+        traced: Program,
+        mut missed: LayerSet,
+        deepest: Layer,
+    ) -> Result<Served, Raised> {
+        let function = call.function;
         devices_agree(call.arguments)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
@@ -395,7 +448,7 @@ impl<'c> Simulation<'c> {
     }
 
     /// Whether the user's body runs when `function` is traced: a wrapper's body is the look-up of what it wraps.
-    fn body_runs(&mut self, function: &Obj, call: &Ingredients<'_>) -> Result<bool, Raised> {
+    pub(super) fn body_runs(&mut self, function: &Obj, call: &Ingredients<'_>) -> Result<bool, Raised> {
         let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
         let (inner, i) = match &**function {
             Kind::Jitted(inner) | Kind::ModuleWrapper("filter_jit", inner) => (inner, trace),
@@ -414,7 +467,18 @@ impl<'c> Simulation<'c> {
         self.body_runs(inner, call)
     }
 
-    fn new_program(&mut self, traced_from: Rc<Digest>) -> Program {
+    /// The primitive with these parameters.
+    pub(super) fn primitive(&mut self, jaxprs: Vec<Program>, steps: Option<u64>) -> Program {
+        let same = |known: &&(Vec<Program>, Option<u64>, Program)| known.0 == jaxprs && known.1 == steps;
+        if let Some((_, _, program)) = self.primitives.iter().find(same) {
+            return *program;
+        }
+        let program = self.new_program(Rc::default());
+        self.primitives.push((jaxprs, steps, program));
+        program
+    }
+
+    pub(super) fn new_program(&mut self, traced_from: Rc<Digest>) -> Program {
         self.programs.push(traced_from);
         Program(self.programs.len() as u64)
     }

@@ -11,6 +11,9 @@ use crate::spec::{FunctionBy, FunctionKey, Held, Table};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program(pub u64);
 
+/// Stands in the fast path's table for what is never served from it.
+pub const NEVER_FAST: Program = Program(0);
+
 /// The entries of one table of the cache.
 #[derive(Debug, Default)]
 pub struct Entries {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::law;
-use crate::spec::{Profile, Rule, Spec};
+use crate::spec::{Expectation, Profile, Rule, Spec};
 
 /// What the profiles are.
 pub const PROFILES: &str = "How each implementation builds its keys: the tables that a call consults, in their order, \
@@ -47,15 +47,21 @@ pub fn rule(spec: &Spec, rule: &Rule) -> String {
     if !places.is_empty() {
         let _ = writeln!(page, "  in {places}");
     }
+    // Loops of which the same is said share a line.
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for (implementation, expectation) in &rule.expect {
-        for (requirement, outcome) in expectation.by_version() {
-            let versions = requirement.to_string();
-            let at = if versions == "*" { String::new() } else { format!(" {versions}") };
-            let _ = writeln!(page, "  {implementation}{at}: {outcome}");
+        let statements = statements(spec, implementation, expectation);
+        match said.last_mut() {
+            Some((names, same)) if *same == statements && names.starts_with("lax.") => {
+                names.push_str(", ");
+                names.push_str(implementation);
+            }
+            _ => said.push((implementation.clone(), statements)),
         }
-        let unsaid = unsaid(spec, implementation, |version| expectation.at(version).is_some());
-        if !unsaid.is_empty() {
-            let _ = writeln!(page, "  {implementation} {}: not said", unsaid.join(", "));
+    }
+    for (names, statements) in said {
+        for statement in statements {
+            let _ = writeln!(page, "  {names}{statement}");
         }
     }
     for (label, text) in [("hazard", &rule.hazard), ("fix", &rule.fix), ("note", &rule.note)] {
@@ -68,6 +74,21 @@ pub fn rule(spec: &Spec, rule: &Rule) -> String {
         let _ = writeln!(page, "  source: {source}");
     }
     page
+}
+
+/// What is expected of an implementation, version by version.
+fn statements(spec: &Spec, implementation: &str, expectation: &Expectation) -> Vec<String> {
+    let mut statements = Vec::new();
+    for (requirement, outcome) in expectation.by_version() {
+        let versions = requirement.to_string();
+        let at = if versions == "*" { String::new() } else { format!(" {versions}") };
+        statements.push(format!("{at}: {outcome}"));
+    }
+    let unsaid = unsaid(spec, implementation, |version| expectation.at(version).is_some());
+    if !unsaid.is_empty() {
+        statements.push(format!(" {}: not said", unsaid.join(", ")));
+    }
+    statements
 }
 
 /// The versions that can be set up, at which a rule says nothing.

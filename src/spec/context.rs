@@ -25,6 +25,30 @@ pub struct Contexts {
     pub keys: Vec<Tree>,
     /// How many further arguments a call has.
     pub arguments: Numbers,
+    /// How a call is written where it isn't one of the function under test, by implementation.
+    #[serde(default)]
+    pub calls: IndexMap<String, CallSpec>,
+}
+
+/// How a call of an implementation is written.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CallSpec {
+    /// Objects that both calls share.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "IndexMap<Name, serde_json::Value>"))]
+    pub objects: IndexMap<Name, Tree>,
+    /// Objects that stand in their places where it doesn't matter what the program computes: it then computes nothing.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "IndexMap<Name, serde_json::Value>"))]
+    pub idle: IndexMap<Name, Tree>,
+    /// The parts of the call that are positions of their own, each with what stands there where no pair is planted.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "IndexMap<Name, serde_json::Value>"))]
+    pub parts: IndexMap<Name, Tree>,
+    /// The arguments, with the parts as `${part}`, and `${operand}` for a tree of all that is planted elsewhere.
+    pub args: Vec<Pattern>,
 }
 
 /// Where a pair stands.

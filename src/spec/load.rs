@@ -436,6 +436,8 @@ impl Loader {
 
     /// What can be seen only when everything is there.
     fn check(&mut self, contexts: &Contexts) {
+        let known: Vec<&Profile> = self.profiles.iter().map(|(profile, _)| profile).collect();
+        self.rules.values_mut().for_each(|(rule, _)| super::group::expand(rule, &known));
         let implementations: Vec<String> = {
             let mut names: Vec<_> = self.profiles.iter().map(|(profile, _)| profile.profile.clone()).collect();
             names.sort();

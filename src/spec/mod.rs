@@ -9,6 +9,7 @@ mod diagnostic;
 mod expect;
 mod fingerprint;
 mod flags;
+mod group;
 mod load;
 mod pattern;
 mod profile;
@@ -16,7 +17,7 @@ mod rule;
 mod spans;
 mod version;
 
-pub use context::{Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
+pub use context::{CallSpec, Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expect::{Expectation, Outcome};
 pub use flags::{FlagEffect, FlagGroup, FlagKey, Flags};
@@ -24,7 +25,7 @@ pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use pattern::{Bindings, FillError, Pattern};
 pub use profile::{
     ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey,
-    Held, LeafComponent, LeafKind, LeafRule, Profile, Role, StaticEquality, Table, TableName,
+    Held, LeafComponent, LeafKind, LeafRule, Parameter, Profile, Role, StaticEquality, Table, TableName,
 };
 pub use rule::{
     Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile,

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::{FlagEffect, Requirement, SourceRef};
+use crate::case::Dtype;
 
 /// How one implementation builds its keys, at some versions.
 #[derive(Debug, Clone, Deserialize)]
@@ -45,6 +46,13 @@ pub struct Profile {
     /// Whether a body's `**kwargs` has the statics in the order in which the first call wrote them, which is in no key.
     #[serde(default)]
     pub static_keywords_as_written: bool,
+    /// Dtypes that the compiler below refuses: no pair is made of them, and the model doesn't predict them.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub uncompilable: Vec<Dtype>,
+    /// Whether what a body returns as it was given is no argument of the compiled program.
+    #[serde(default)]
+    pub forwards_unchanged: bool,
     /// The tables, in the order in which a call consults them.
     pub tables: Vec<Table>,
     /// Where this was read or measured.
@@ -55,7 +63,7 @@ pub struct Profile {
 }
 
 /// How arguments become trees and statics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentStyle {
@@ -64,6 +72,43 @@ pub enum ArgumentStyle {
     /// `equinox.filter_jit`: bound to the signature first; the function, the first argument and the rest are three trees
     /// whose leaves are dynamic or static each by its kind, and the statics with the treedefs are one static argument.
     Partition,
+    /// A loop or a conditional of `jax.lax` that runs eagerly: what each argument is, in order. The jaxprs of the functions
+    /// come first, then the fast path of a primitive that has them as parameters.
+    ControlFlow(Vec<Parameter>),
+}
+
+/// What an argument of a loop or a conditional is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Parameter {
+    /// A function of the carry that says whether to go on.
+    Condition,
+    /// A function from carry to carry; from carry and slice to carry and slice where something is mapped over, and from
+    /// index and carry where there are bounds.
+    Body,
+    /// A function that is wrapped in a new lambda each time.
+    WrappedBody,
+    /// A function of the operands.
+    Branch,
+    /// A sequence of such functions.
+    Branches,
+    /// The truth value that chooses a branch.
+    Predicate,
+    /// The number of the branch.
+    Index,
+    /// The carry.
+    Carry,
+    /// What is mapped over, by its leading axis.
+    Mapped,
+    /// How many steps: a parameter of the program.
+    Length,
+    /// The first index; the number of steps is a parameter of the program, the bounds are not.
+    Lower,
+    /// The index to stop before.
+    Upper,
+    /// This argument and all that follow are given to the branches.
+    Operands,
 }
 
 /// What a kind of leaf is.

@@ -21,7 +21,16 @@ static PINS: LazyLock<Vec<Pin>> =
     LazyLock::new(|| serde_yaml::from_str(include_str!("environments.yaml")).expect("the pins are tested"));
 
 /// The implementations that the Python package has an adapter for.
-const ADAPTERS: [&str; 2] = ["jax.jit", "equinox.filter_jit"];
+const ADAPTERS: [&str; 8] = [
+    "jax.jit",
+    "equinox.filter_jit",
+    "lax.while_loop",
+    "lax.scan",
+    "lax.fori_loop",
+    "lax.cond",
+    "lax.switch",
+    "lax.map",
+];
 
 /// What every environment has besides, by Python.
 const BASE: [&str; 5] = [

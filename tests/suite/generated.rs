@@ -14,7 +14,17 @@ const PAIRS: u64 = 8_000;
 
 #[rstest]
 fn rule_and_model_agree(
-    #[values("jax.jit", "equinox.filter_jit")] implementation: &str,
+    #[values(
+        "jax.jit",
+        "equinox.filter_jit",
+        "lax.while_loop",
+        "lax.scan",
+        "lax.fori_loop",
+        "lax.cond",
+        "lax.switch",
+        "lax.map"
+    )]
+    implementation: &str,
     #[values("0.12.0.1", "0.6.2", "0.4.30")] version: &str,
 ) {
     let campaign = campaign(implementation, version, PAIRS, |_| true);
@@ -37,7 +47,9 @@ fn the_spec_is_large_enough() {
 }
 
 #[rstest]
-fn every_position_is_reached(#[values("jax.jit", "equinox.filter_jit")] implementation: &str) {
+fn every_position_is_reached(
+    #[values("jax.jit", "equinox.filter_jit", "lax.while_loop", "lax.cond")] implementation: &str,
+) {
     let campaign = campaign(implementation, NEWEST, 0, |_| true);
     let mut reached = BTreeSet::new();
     for index in 0..3000 {

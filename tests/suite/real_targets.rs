@@ -1,4 +1,4 @@
-//! The real jax.jit and equinox.filter_jit, in private environments that are set up on first use.
+//! The real jax.jit, equinox.filter_jit and eager loops of jax.lax, in private environments that are set up on first use.
 //!
 //! These tests need Python 3 and, the first time, the network; without them they fail and say what is missing.
 
@@ -27,6 +27,12 @@ fn target(name: &str) -> Box<dyn Target> {
 // Here statics are compared without their hashes, in tables that all cases share.
 #[case("jax.jit@0.10.2")]
 #[case("equinox.filter_jit@0.10.2")]
+#[case("lax.while_loop")]
+#[case("lax.scan")]
+#[case("lax.fori_loop")]
+#[case("lax.cond")]
+#[case("lax.switch")]
+#[case("lax.map")]
 fn rule_model_and_target_agree(#[case] name: &str) {
     let target = target(name);
     let about = target.about().clone();

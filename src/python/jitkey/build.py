@@ -120,6 +120,8 @@ class Builder:
             scope = {**{name: made.made for name, made in self.classes.items()}, **self.objects}
             with construction():
                 return functions.from_source(form["source"], scope)
+        if "returns" in form:
+            return functions.returning(self.value(form["returns"]))
         if form.get("params") is None:
             if form.get("uses") is None:
                 return functions.plain()

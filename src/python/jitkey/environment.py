@@ -11,7 +11,16 @@ import warnings
 
 DEVICES = "--xla_force_host_platform_device_count"
 
-NEEDS = {"jax.jit": ("jax",), "equinox.filter_jit": ("jax", "equinox")}
+NEEDS = {
+    "jax.jit": ("jax",),
+    "equinox.filter_jit": ("jax", "equinox"),
+    "lax.while_loop": ("jax",),
+    "lax.scan": ("jax",),
+    "lax.fori_loop": ("jax",),
+    "lax.cond": ("jax",),
+    "lax.switch": ("jax",),
+    "lax.map": ("jax",),
+}
 """The targets that this package knows, each with the libraries that it needs."""
 
 

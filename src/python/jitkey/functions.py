@@ -31,43 +31,69 @@ _ALIASES = {
 _compiled: dict[str, types.CodeType] = {}
 
 
-def body(values: Iterable[Any], seen: Any = None) -> digest.Served:
-    """The body of every function made here: its run is counted, and it returns the arrays among the leaves of `values`.
+def array_leaves(used: Iterable[Any], _given: tuple[Any, ...], seen: Any) -> digest.Served:
+    """The arrays among the leaves of what a body uses.
 
-    A static argument need not be a pytree at all, and contributes nothing then. `seen` are all arguments, if the body uses
-    only some of them.
+    A static argument need not be a pytree at all, and contributes nothing then. `seen` are all arguments.
     """
-    body_ran()
     leaves: list[jax.Array] = []
-    for value in values:
+    for value in used:
         try:
             found = tree_leaves(value)
         except Exception:  # For instance a dict that can't be sorted, as a static argument.
             continue
         leaves.extend(leaf for leaf in found if isinstance(leaf, jax.Array))
-    return digest.traced(values if seen is None else seen, leaves)
+    return digest.traced(seen, leaves)
+
+
+_returned: Callable[[Any, tuple[Any, ...], Any], Any] = array_leaves
+
+
+def bodies_return(returned: Callable[[Any, tuple[Any, ...], Any], Any]) -> None:
+    """Decides what bodies return, of what they use and what they were given by position: a loop asks for its carry."""
+    global _returned
+    _returned = returned
+
+
+def body(used: tuple[Any, ...], given: tuple[Any, ...], seen: Any = None) -> Any:
+    """The body of every function made here: its run is counted, and it returns what the target asks for.
+
+    `used` are the arguments that it uses, `given` those passed by position, `seen` all of them if it doesn't use all.
+    """
+    body_ran()
+    return _returned(used, given, used if seen is None else seen)
 
 
 def plain() -> Callable[..., Any]:
     """The function that a case has if it asks for nothing."""
 
-    def f(*args: Any, **kwargs: Any) -> digest.Served:
-        return body((args, kwargs))
+    def f(*args: Any, **kwargs: Any) -> Any:
+        return body((args, kwargs), args)
 
     return f
 
 
 def new_lambda() -> Callable[..., Any]:
     """A new lambda."""
-    return lambda *args, **kwargs: body((args, kwargs))
+    return lambda *args, **kwargs: body((args, kwargs), args)
 
 
 def closing_over(over: Any) -> Callable[..., Any]:
     """A new function that closes over a value."""
 
-    def f(*args: Any, **kwargs: Any) -> digest.Served:
+    def f(*args: Any, **kwargs: Any) -> Any:
         _ = over
-        return body((args, kwargs))
+        return body((args, kwargs), args)
+
+    return f
+
+
+def returning(value: Any) -> Callable[..., Any]:
+    """A new function that returns the value, whatever it is given."""
+
+    def f(*_args: Any, **_kwargs: Any) -> Any:
+        body_ran()
+        return value
 
     return f
 
@@ -75,11 +101,11 @@ def closing_over(over: Any) -> Callable[..., Any]:
 def methods() -> dict[str, Callable[..., Any]]:
     """`method` and `__call__` for a class of a case, as functions of its own."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> digest.Served:
-        return body((self, args, kwargs))
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return body((self, args, kwargs), args)
 
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> digest.Served:  # noqa: N807
-        return body((self, args, kwargs))
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        return body((self, args, kwargs), args)
 
     return {"method": method, "__call__": __call__}
 
@@ -101,8 +127,10 @@ def with_signature(params: list[Any], uses: list[str] | None, build: Callable[[A
     unknown = set(uses or ()) - set(names)
     if unknown:
         raise Malformed(f"the body uses {sorted(unknown)}, which are no parameters")
-    listed = ["".join(f"{name}, " for name in some) for some in (used, names)]
-    text = f"def f({', '.join(written)}):\n    return _body(({listed[0]}), ({listed[1]}))\n"
+    values = "".join(f"{name}, " for name in used)
+    given = "".join(f"*{name}, " if f"*{name}" in written else f"{name}, " for name in names if f"**{name}" not in written)
+    seen = "".join(f"{name}, " for name in names)
+    text = f"def f({', '.join(written)}):\n    return _body(({values}), ({given}), ({seen}))\n"
     scope = {"_body": body, **defaults}
     exec(_compile(text, counted=False), scope)
     return scope["f"]

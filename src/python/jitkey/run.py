@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from . import classes, contexts, digest, environment, flags, functions, memo, observe, outputs
+from . import classes, contexts, control_flow, digest, environment, flags, functions, memo, observe, outputs
 from .build import NOTHING, Builder
 from .errors import Malformed, Unsupported, describe
 
@@ -28,7 +28,13 @@ class Runner:
     """Runs cases on one target."""
 
     def __init__(self, target: str) -> None:
-        self.target = importlib.import_module(f".{MODULES[target]}", __package__)
+        self.target: Any = control_flow.TARGETS.get(target)
+        if self.target is None:
+            self.target = importlib.import_module(f".{MODULES[target]}", __package__)
+        else:
+            functions.bodies_return(self.target.body)
+        # Importing them empties caches of jax, which the warm-up fills.
+        environment.about()
         observe.install()
         memo.install()
         self.run_since_clearing = 0
@@ -42,9 +48,10 @@ class Runner:
 
         Without jit, filter_jit's own operations run one by one, and each is compiled when it is first met.
         """
-        call: dict[str, Any] = {"args": ["f32[2]"]}
-        bare = {**call, "context": {"flags": {"jax_disable_jit": True}}}
-        _Run(self.target, {"steps": [{"call": call}, {"call": bare}]}, sys.getrecursionlimit(), shared=True).steps()
+        for args in getattr(self.target, "examples", [["f32[2]"]]):
+            call: dict[str, Any] = {"args": args}
+            bare = {**call, "context": {"flags": {"jax_disable_jit": True}}}
+            _Run(self.target, {"steps": [{"call": call}, {"call": bare}]}, sys.getrecursionlimit(), shared=True).steps()
 
     def introduce(self) -> dict[str, Any]:
         """What the target is, for the reply to `hello`."""
