@@ -24,9 +24,6 @@ pub(super) struct Check {
     /// Only the K-th of N parts, for campaigns over several machines.
     #[arg(long, value_name = "K/N", value_parser = shard)]
     shard: Option<Shard>,
-    /// Trace the functions and never run them: many times as fast, and blind to every layer but `trace`.
-    #[arg(long)]
-    trace_only: bool,
     /// Another report beside the text on the terminal: `json=FILE`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report)]
     report: Vec<PathBuf>,
