@@ -108,6 +108,10 @@ pub struct Call {
     /// Other options than the case's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<JitOptions>,
+    /// Which wrapper of the function is called: another name is another `jax.jit(f)` of the same function. The calls that
+    /// name none share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrapper: Option<Name>,
     /// The context of this call, over the case's.
     #[serde(default, skip_serializing_if = "Context::is_empty")]
     pub context: Context,

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use indexmap::IndexMap;
 
 use super::compare::{Alone, Judgement, Testimony, judge};
-use super::finding::{Finding, depth, differences, statements};
+use super::hazard::Hazards;
+use super::finding::{Finding, depth, differences, size, statements};
 use super::summary::{Failure, FirstDifference, RuleCount, Summary};
 use crate::case::{Behaviour, Case, LayerSet};
+use crate::model::{Prediction, predict};
 use crate::generate::{Discard, Generator, Pair, Plan, Source, shrink};
 use crate::spec::{Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
@@ -47,6 +49,8 @@ pub struct Campaign<'s> {
     pub generator: Generator<'s>,
     /// Config flags that the target has and the spec doesn't know: each is a failure.
     pub unknown_flags: Vec<String>,
+    /// What the rules state of stale hits.
+    pub hazards: Hazards,
     /// The model's profile.
     pub profile: &'s Profile,
     /// Version of the implementation.
@@ -188,7 +192,7 @@ impl<'s> Campaign<'s> {
         for attempt in 0..DRAWS {
             let mut source = Source::random(mix(self.seed, index, attempt));
             let plan = self.generator.plan(usize::try_from(index).unwrap_or(usize::MAX), &mut source);
-            match self.generator.pair(&plan, &mut source) {
+            match self.pair(&plan, &mut source) {
                 Ok(pair) => return Ok(Drawn { index, plan, pair }),
                 Err(discard) => {
                     *discarded += 1;
@@ -199,6 +203,22 @@ impl<'s> Campaign<'s> {
         Err(last.expect("at least one draw was made"))
     }
 
+    /// The case that `plan` and the choices make. Where the rule leaves the verdicts to the model, it still says that no hit
+    /// is stale but those that another rule states.
+    fn pair(&self, plan: &Plan<'s>, source: &mut Source) -> Result<Pair, Discard> {
+        let mut pair = self.generator.pair(plan, source)?;
+        if pair.expected.calls.is_empty() {
+            let predictions = predict(&pair.case, self.profile).unwrap_or_default();
+            let sound = |call: &Prediction| {
+                let state = |wrong| self.hazards.state(&self.generator, self.profile, &pair, wrong);
+                Behaviour { stale: call.stale.as_ref().is_some_and(state), verdict: call.verdict.clone() }
+            };
+            let calls = predictions.iter().map(sound).collect();
+            pair.expected.calls = calls;
+        }
+        Ok(pair)
+    }
+
     /// Makes the first disagreement of each rule and kind small.
     fn findings(
         &self,
@@ -206,7 +226,8 @@ impl<'s> Campaign<'s> {
         target: &mut (dyn Target + '_),
         summary: &mut Summary,
     ) -> Result<(), TargetError> {
-        raw.sort_by_key(|raw| (raw.plan.rules.len(), raw.index));
+        // What is small already is made smaller first.
+        raw.sort_by_cached_key(|raw| (raw.plan.rules.len(), size(&raw.case), raw.index));
         let mut groups: IndexMap<(String, Alone), (Raw<'s>, usize)> = IndexMap::new();
         for one in raw {
             groups.entry((one.plan.rules[0].id.clone(), one.alone)).or_insert_with(|| (one, 0)).1 += 1;
@@ -229,7 +250,7 @@ impl<'s> Campaign<'s> {
         if let Some(error) = hunt.failure.take() {
             return Err(error);
         }
-        let pair = self.generator.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
+        let pair = self.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
         let seen = target.observe(std::slice::from_ref(&pair.case))?.remove(0);
         let judged = judge(&pair.case, &pair.expected.calls, self.profile, self.visible, &seen);
         let (plan, case, expected, testimony, reproduced) = match judged {
@@ -330,7 +351,7 @@ impl<'s> Hunt<'_, 's, '_> {
                 let plan = Plan { rules: vec![*rule] };
                 for attempt in 0..ALONE_TRIES {
                     let mut source = Source::random(mix(campaign.seed, raw.index, DRAWS + attempt));
-                    if campaign.generator.pair(&plan, &mut source).is_err() {
+                    if campaign.pair(&plan, &mut source).is_err() {
                         continue;
                     }
                     let choices = source.into_choices();
@@ -345,7 +366,7 @@ impl<'s> Hunt<'_, 's, '_> {
             let mut source = Source::random(mix(campaign.seed, raw.index, attempt));
             let plan = campaign.generator.plan(usize::try_from(raw.index).unwrap_or(usize::MAX), &mut source);
             let before = source.choices().len();
-            if campaign.generator.pair(&plan, &mut source).is_ok() {
+            if campaign.pair(&plan, &mut source).is_ok() {
                 return (plan, source.into_choices().split_off(before));
             }
         }
@@ -357,7 +378,7 @@ impl<'s> Hunt<'_, 's, '_> {
             return false;
         }
         let campaign = self.campaign;
-        let Ok(pair) = campaign.generator.pair(plan, &mut Source::playback(choices)) else { return false };
+        let Ok(pair) = campaign.pair(plan, &mut Source::playback(choices)) else { return false };
         let seen = match self.target.observe(std::slice::from_ref(&pair.case)) {
             Ok(mut seen) => seen.remove(0),
             Err(error) => {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Alone, Testimony};
-use crate::case::{Behaviour, Case, Step, Value};
+use crate::case::{Behaviour, Case, Value};
 use crate::model::{Difference, Simulation};
 use crate::spec::{CaseFile, Outcome, Profile, Spec};
 
@@ -90,9 +90,17 @@ pub fn depth(case: &Case) -> usize {
     fn of(value: &Value) -> usize {
         value.children().into_iter().map(|child| of(child) + 1).max().unwrap_or(0)
     }
-    let arguments = case.steps.iter().filter_map(|step| match step {
-        Step::Call(call) => Some(call.args.iter().chain(call.kwargs.values())),
-        _ => None,
-    });
-    arguments.flatten().map(of).max().unwrap_or(0)
+    arguments(case).map(of).max().unwrap_or(0)
+}
+
+/// How many values the calls have, containers and what is in them.
+pub(super) fn size(case: &Case) -> usize {
+    fn of(value: &Value) -> usize {
+        1 + value.children().into_iter().map(of).sum::<usize>()
+    }
+    arguments(case).map(of).sum()
+}
+
+fn arguments(case: &Case) -> impl Iterator<Item = &Value> {
+    case.calls().flat_map(|call| call.args.iter().chain(call.kwargs.values()))
 }

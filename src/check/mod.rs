@@ -6,9 +6,11 @@
 mod campaign;
 mod compare;
 mod finding;
+mod hazard;
 mod summary;
 
 pub use campaign::{Campaign, Opener, Shard};
 pub use compare::{Alone, Judgement, Testimony, judge};
 pub use finding::Finding;
+pub use hazard::Hazards;
 pub use summary::{Failure, FamilyCount, FirstDifference, RuleCount, Summary};

@@ -7,7 +7,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{CliError, Running};
-use crate::check::{Campaign, Shard};
+use crate::check::{Campaign, Hazards, Shard};
 use crate::generate::Generator;
 use crate::report::json::{Part, Report};
 use crate::spec::{Rule, Spec, Version, glob};
@@ -107,6 +107,7 @@ impl Pairs {
             spec,
             generator,
             unknown_flags: if self.rules.is_empty() { unknown_flags } else { Vec::new() },
+            hazards: Hazards::default(),
             profile,
             version: about.version.clone(),
             visible: about.layers,

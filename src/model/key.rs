@@ -94,6 +94,8 @@ pub struct Ingredients<'c> {
     pub ambient: &'c Ambient,
     /// How the function is used.
     pub via: Via,
+    /// Which tables the wrapper has: those made after a clearing can have others than those made before.
+    pub generation: u64,
 }
 
 impl Key {
@@ -111,6 +113,9 @@ impl Key {
         let mut parts = Vec::new();
         if let Some(program) = above {
             parts.push(Part::Plain("program", Plain::Number(program.0)));
+        }
+        if call.generation > 0 && belongs_to_wrapper(table, call) {
+            parts.push(Part::Plain("wrapper", Plain::Number(call.generation)));
         }
         if table.table == TableName::Lower
             && let Some(transformation) = transformation(call)
@@ -307,6 +312,17 @@ fn tree_difference(
             };
             report(new.path.to_string(), "structure", word(old), word(new));
         }
+    }
+}
+
+/// Whether wrappers of other generations have another table: `jax.jit` has the fast path by wrapper and the jaxprs by
+/// function, `filter_jit` everything by its inner function, which wrappers of one generation share.
+fn belongs_to_wrapper(table: &Table, call: &Ingredients<'_>) -> bool {
+    let is_partition = call.arguments.function_items > 0;
+    match table.table {
+        TableName::Dispatch => true,
+        TableName::Infer | TableName::Trace => is_partition,
+        TableName::Resources | TableName::Lower | TableName::Compile => false,
     }
 }
 

@@ -10,9 +10,10 @@ use super::eager::Stopped;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
+use super::wrapper::Wrappers;
 use crate::case::{
-    Array, Behaviour, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict,
-    Via,
+    Array, Behaviour, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement, Step,
+    Verdict, Via,
 };
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
 
@@ -91,6 +92,7 @@ pub struct Simulation<'c> {
     programs: Vec<Rc<Digest>>,
     /// The primitives that eager loops made: the jaxprs and the number of steps that are their parameters.
     primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
+    wrappers: Wrappers,
     explains: bool,
 }
 
@@ -102,7 +104,16 @@ impl<'c> Simulation<'c> {
         let function = names.build(&case.function)?;
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
-        Ok(Self { case, profile, names, function, tables, programs: Vec::new(), primitives: Vec::new(), explains: false })
+        Ok(Self {
+            case,
+            profile,
+            names,
+            function,
+            tables,
+            programs: Vec::new(),
+            primitives: Vec::new(), wrappers: Wrappers::default(),
+            explains: false,
+        })
     }
 
     /// The same, and each prediction says how the keys differ.
@@ -139,7 +150,15 @@ impl<'c> Simulation<'c> {
 
     fn clear(&mut self, scope: ClearScope) -> Result<(), ModelError> {
         match scope {
-            ClearScope::Jax => self.tables.iter_mut().for_each(|entries| entries.clear(None)),
+            ClearScope::Jax => {
+                self.tables.iter_mut().for_each(|entries| entries.clear(None));
+                if self.profile.clearing_detaches_wrappers {
+                    self.wrappers.part();
+                }
+            }
+            // Its own wrappers alone have anything that equinox clears.
+            ClearScope::Equinox if self.profile.arguments == ArgumentStyle::Partition => self.wrappers.part(),
+            ClearScope::Equinox => {}
             ClearScope::Function => {
                 for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
                     match table.table {
@@ -149,7 +168,6 @@ impl<'c> Simulation<'c> {
                     }
                 }
             }
-            ClearScope::Equinox => return Err(ModelError::Unsupported("the scope of equinox.clear_caches".to_owned())),
         }
         Ok(())
     }
@@ -173,6 +191,7 @@ impl<'c> Simulation<'c> {
         if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
             return self.call_eagerly(parameters, call, &invocation);
         }
+        let generation = self.wrappers.generation(call, &function, options);
         let sorted = sort(self.profile, &invocation);
         let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
         let fast = self.fast_arguments(&invocation);
@@ -182,7 +201,7 @@ impl<'c> Simulation<'c> {
             Err(raised) => Err(raised.clone()),
             Ok(arguments) => {
                 let raises = call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new);
-                let whole = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via };
+                let whole = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via, generation };
                 let fast = match &fast {
                     None => Some(whole),
                     Some(Ok(arguments)) => Some(Ingredients { arguments, ..whole }),
@@ -193,7 +212,7 @@ impl<'c> Simulation<'c> {
         };
         let stale = match (&outcome, &sorted) {
             (Ok(Served { program: Some(program), .. }), Ok(arguments)) => {
-                let now = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via };
+                let now = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via, generation };
                 self.stale(*program, &now, call.raises.as_deref())
             }
             _ => None,
@@ -242,7 +261,7 @@ impl<'c> Simulation<'c> {
         let arguments = Arguments::default();
         let ambient = Ambient::of(&self.case.context, &call.context, self.profile)?;
         let Invocation { function, args, options, .. } = *invocation;
-        let whole = Ingredients { function, arguments: &arguments, options, ambient: &ambient, via: call.via };
+        let whole = Ingredients { function, arguments: &arguments, options, ambient: &ambient, via: call.via, generation: 0 };
         let mut differences = Vec::new();
         let verdict = match self.eager(parameters, &whole, args, &mut differences) {
             Ok(missed) => Verdict::Missed(missed),
@@ -429,18 +448,24 @@ impl<'c> Simulation<'c> {
         let function = call.function;
         let (resources, resources_key) = self.consult(TableName::Resources, function, call, None)?;
         let (traced, trace_key) = self.consult(TableName::Trace, function, call, None)?;
-        if let Some(program) = traced {
+        let blocked = traced == Some(NEVER_FAST);
+        if let Some(program) = traced.filter(|_| !blocked) {
             return Ok((program, false));
         }
         if !call.arguments.bindable {
             return Err(Raised::new("TypeError"));
         }
         if let Some(raised) = body_raises {
+            if self.profile.failed_trace_blocks_key && !blocked {
+                self.file(TableName::Trace, function, trace_key, NEVER_FAST)?;
+            }
             return Err(raised);
         }
         let body_ran = self.body_runs(function, call)?;
         let program = self.new_program(Rc::new(Digest::of(call)));
-        self.file(TableName::Trace, function, trace_key, program)?;
+        if !blocked {
+            self.file(TableName::Trace, function, trace_key, program)?;
+        }
         if resources.is_none() {
             self.file(TableName::Resources, function, resources_key, program)?;
         }

@@ -19,7 +19,16 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Whether the verdicts are left to the model: the rule says only that no hit is stale.
+    #[must_use]
+    pub fn is_predicted(&self) -> bool {
+        self.calls.is_empty()
+    }
+
     /// What the last call does.
+    ///
+    /// # Panics
+    /// If the verdicts are left to the model.
     #[must_use]
     pub fn last(&self) -> &Behaviour {
         self.calls.last().expect("an outcome has a verdict")
@@ -43,6 +52,9 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_predicted() {
+            return f.write_str("as predicted, and not stale");
+        }
         let calls: Vec<_> = self.calls.iter().map(Behaviour::to_string).collect();
         f.write_str(&calls.join(", "))?;
         match &self.when_missed {
@@ -83,12 +95,16 @@ struct OutcomeForm {
     when_missed: Option<Verdict>,
 }
 
+/// Leaves the verdicts to the model.
+const PREDICTED: &str = "predicted";
+
 const EXPECTING: &str = "a verdict (`hit`, `dispatch`, `compile`, `lower`, `trace`, `{error: Class}`), a list of verdicts, \
                          `{verdict: …, stale: true, when_missed: …}`, or a map from versions, `{\"<0.5\": …, \">=0.5\": …}`";
 
 fn outcome(tree: &serde_yaml::Value) -> Result<Outcome, String> {
     let plain = |verdict: Verdict| Outcome { calls: vec![verdict.into()], when_missed: None };
     match tree {
+        serde_yaml::Value::String(word) if word == PREDICTED => Ok(Outcome { calls: Vec::new(), when_missed: None }),
         serde_yaml::Value::String(_) => Ok(plain(verdict(tree)?)),
         serde_yaml::Value::Sequence(items) if !items.is_empty() => {
             let each: Vec<Outcome> = items.iter().map(outcome).collect::<Result<_, _>>()?;
@@ -133,6 +149,9 @@ impl<'de> Deserialize<'de> for Expectation {
 
 impl Serialize for Outcome {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_predicted() {
+            return PREDICTED.serialize(serializer);
+        }
         let Behaviour { verdict, stale } = self.last().clone();
         match &self.when_missed {
             None => self.calls.serialize(serializer),
@@ -168,7 +187,7 @@ impl schemars::JsonSchema for Expectation {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let verdict = generator.subschema_for::<Verdict>();
         let full = generator.subschema_for::<OutcomeForm>();
-        let one = serde_json::json!({ "anyOf": [verdict, { "type": "array", "items": { "anyOf": [verdict, full] }, "minItems": 1 }, full] });
+        let one = serde_json::json!({ "anyOf": [verdict, { "const": PREDICTED }, { "type": "array", "items": { "anyOf": [verdict, full] }, "minItems": 1 }, full] });
         schemars::json_schema!({
             "description": format!("What happens: {EXPECTING}."),
             "anyOf": [

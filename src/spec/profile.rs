@@ -53,6 +53,13 @@ pub struct Profile {
     /// Whether what a body returns as it was given is no argument of the compiled program.
     #[serde(default)]
     pub forwards_unchanged: bool,
+    /// Whether `jax.clear_caches()` gives wrappers that are made after it a fast path of their own, apart from that of the
+    /// wrappers made before.
+    #[serde(default)]
+    pub clearing_detaches_wrappers: bool,
+    /// Whether what is traced after a failed attempt with the same key is not kept in the table of jaxprs.
+    #[serde(default)]
+    pub failed_trace_blocks_key: bool,
     /// The tables, in the order in which a call consults them.
     pub tables: Vec<Table>,
     /// Where this was read or measured.

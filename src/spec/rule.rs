@@ -348,9 +348,12 @@ impl fmt::Display for Metavariable {
             write!(f, "{range} siblings")?;
         }
         if let Some(FlagDomain { keys, seen }) = flag {
-            let keys: Vec<_> = keys.iter().map(|key| format!("{key:?}").to_lowercase()).collect();
-            let keys =
-                if keys.is_empty() { "no key".to_owned() } else { format!("the keys of {}", keys.join(" and ")) };
+            let words: Vec<_> = keys.iter().flatten().map(|key| format!("{key:?}").to_lowercase()).collect();
+            let keys = match keys {
+                None => "any key or none".to_owned(),
+                Some(keys) if keys.is_empty() => "no key".to_owned(),
+                Some(_) => format!("the keys of {}", words.join(" and ")),
+            };
             let seen = match seen {
                 None => "",
                 Some(true) => ", seen by tracing",
@@ -371,9 +374,9 @@ impl fmt::Display for Metavariable {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlagDomain {
-    /// The keys that they are part of, no more and no less.
-    #[serde(rename = "in")]
-    pub keys: Vec<FlagKey>,
+    /// The keys that they are part of, no more and no less; any if not given.
+    #[serde(default, rename = "in")]
+    pub keys: Option<Vec<FlagKey>>,
     /// Whether tracing can see them; either if not given.
     #[serde(default)]
     pub seen: Option<bool>,
@@ -383,7 +386,8 @@ impl FlagDomain {
     /// Whether a flag of that effect is in the domain.
     #[must_use]
     pub fn has(&self, effect: &FlagEffect) -> bool {
-        let plain = FlagEffect { keys: self.keys.clone(), seen: effect.seen, ..FlagEffect::default() };
+        let keys = self.keys.clone().unwrap_or_else(|| effect.keys.clone());
+        let plain = FlagEffect { keys, seen: effect.seen, ..FlagEffect::default() };
         *effect == plain && self.seen.is_none_or(|seen| seen == effect.seen)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use jitkey::case::{Behaviour, Case, LayerSet};
-use jitkey::check::{Campaign, Shard, Summary};
+use jitkey::check::{Campaign, Hazards, Shard, Summary};
 use jitkey::generate::Generator;
 use jitkey::model::{ModelError, Prediction, predict};
 use jitkey::spec::{Profile, Rule, Spec, Version};
@@ -43,6 +43,7 @@ pub fn campaign<'s>(
         profile: SPEC.profile(implementation, &parsed).expect("there is a profile"),
         version: version.to_owned(),
         unknown_flags: Vec::new(),
+        hazards: Hazards::default(),
         visible: LayerSet::ALL,
         seed: SEED,
         pairs,

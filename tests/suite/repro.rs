@@ -128,7 +128,10 @@ fn scripts_do_what_their_cases_say(#[case] implementation: &str, #[case] file: &
     let folder = tempfile::tempdir().unwrap();
     let file = format!("{}/{file}", env!("CARGO_MANIFEST_DIR"));
     let output = jitkey(folder.path(), &["repro", &file, "-o", "."]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // There are no scripts for loops yet; everything else has one.
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let known = |line: &str| line.is_empty() || line.contains("no script can be written for the target lax.");
+    assert!(errors.lines().all(known), "{errors}");
     let mut scripts: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     scripts.sort();
     for (_, left_out) in scripts.iter().enumerate().filter(|(i, _)| i % ONE_OF != 0) {

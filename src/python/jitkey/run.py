@@ -161,7 +161,7 @@ class _Run:
         with contexts.entered(context, self.builder.value):
             counted = functions.is_counted(function)
             try:
-                wrapper = self._wrapper(function, options, kept=self._is_kept(call))
+                wrapper = self._wrapper(function, options, kept=self._is_kept(call), name=call.get("wrapper"))
                 entry = self.target.entry(wrapper, via)
                 sys.setrecursionlimit(self.recursion_limit)
                 with observe.observed(missed, counted=counted, dispatched=via in VIAS_ON_THE_FAST_PATH):
@@ -212,10 +212,10 @@ class _Run:
             built["compiler_options"] = self.builder.named(built["compiler_options"])
         return built
 
-    def _wrapper(self, function: Any, options: dict[str, Any], *, kept: bool) -> Any:
+    def _wrapper(self, function: Any, options: dict[str, Any], *, kept: bool, name: str | None = None) -> Any:
         if not kept:
             return self.target.wrap(function, options)
-        key = (id(function), json.dumps(options, default=repr))
+        key = (id(function), json.dumps([options, name], default=repr))
         if key not in self.wrappers:
             self.wrappers[key] = (function, self.target.wrap(function, options))
         return self.wrappers[key][1]
