@@ -315,6 +315,7 @@ fn transformation(call: &Ingredients<'_>) -> Option<String> {
     match call.via {
         Via::Vmap => Some(format!("vmap over {}", call.arguments.batch.unwrap_or_default())),
         Via::Grad => Some("grad".to_owned()),
+        Via::Jvp => Some("jvp".to_owned()),
         _ => None,
     }
 }
@@ -342,6 +343,10 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         ),
         CallComponent::ArgumentNames => {
             Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path.to_string())))
+        }
+        CallComponent::DonatedPositions => {
+            let positions = arguments.donated.0.iter().map(|i| *i as u64);
+            Part::Plain("donated positions", Plain::Numbers(positions.collect()))
         }
         CallComponent::Donation => {
             let (positions, names) = &arguments.donated;
