@@ -401,16 +401,21 @@ impl<'a> Facet<'a> {
             LeafComponent::Sharding => place(|at, _| sharding(at)),
             LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
             LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(axes(at.sharding.as_ref()?)))),
-            LeafComponent::MemoryKind => Self::Place(placement.as_ref().and_then(|at| at.memory_kind.clone())),
+            LeafComponent::MemoryKind => Self::Place(placement.as_ref().and_then(memory_kind).map(str::to_owned)),
             LeafComponent::Partition => Self::Place(placement.as_ref().and_then(partition)),
             LeafComponent::Device => Self::Place(Some(devices(placement.as_ref()))),
         }
     }
 }
 
+/// The memory that the array is in, where it is not the device's own.
+fn memory_kind(at: &Placement) -> Option<&str> {
+    at.memory_kind.as_deref().filter(|kind| *kind != "device")
+}
+
 /// The sharding as an object: equal meshes and equal specs, with trailing `None`s.
 fn sharding(at: &Placement) -> String {
-    let kind = at.memory_kind.as_deref().map(|kind| format!(" in {kind}")).unwrap_or_default();
+    let kind = memory_kind(at).map(|kind| format!(" in {kind}")).unwrap_or_default();
     match &at.sharding {
         None => format!("device {}{kind}", at.device),
         Some(named) => format!("{} over {}{kind}", spec(&named.spec), axes(named)),

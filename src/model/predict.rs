@@ -399,7 +399,7 @@ impl<'c> Simulation<'c> {
         deepest: Layer,
     ) -> Result<Served, Raised> {
         let function = call.function;
-        devices_agree(call.arguments)?;
+        devices_agree(call.arguments, self.profile.unused_arguments_have_devices)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
             if layer > deepest {
@@ -491,8 +491,9 @@ fn has_effect(function: &Obj) -> bool {
 }
 
 /// The arguments of one program live on one set of devices (`DeviceAssignmentMismatchError`, a `ValueError`).
-fn devices_agree(arguments: &Arguments) -> Result<(), Raised> {
-    let placements = arguments.leaves.iter().filter(|leaf| leaf.kept).filter_map(|leaf| leaf.aval.placement.as_ref());
+fn devices_agree(arguments: &Arguments, unused_count: bool) -> Result<(), Raised> {
+    let counted = arguments.leaves.iter().filter(|leaf| leaf.kept || unused_count);
+    let placements = counted.filter_map(|leaf| leaf.aval.placement.as_ref());
     let mut devices = placements.filter(|at| at.is_committed()).map(Placement::devices);
     match devices.next() {
         Some(first) if devices.any(|other| other != first) => Err(Raised::new("ValueError")),

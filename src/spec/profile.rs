@@ -46,6 +46,9 @@ pub struct Profile {
     /// Whether a body's `**kwargs` has the statics in the order in which the first call wrote them, which is in no key.
     #[serde(default)]
     pub static_keywords_as_written: bool,
+    /// Whether arguments that the body doesn't use have to be on the devices of the others.
+    #[serde(default)]
+    pub unused_arguments_have_devices: bool,
     /// What the fast path raises for an array that was donated, where it doesn't see that it is deleted.
     #[serde(default)]
     pub donated_again: Option<String>,
