@@ -223,7 +223,8 @@ impl Sorter<'_> {
                 return Ok(());
             }
             let flat = flatten(path, value, &self.errors)?;
-            let flat_leaves = flat.leaves.into_iter().filter_map(|(path, leaf)| self.leaf(path, &leaf, used, &mut faults));
+            let flat_leaves =
+                flat.leaves.into_iter().filter_map(|(path, leaf)| self.leaf(path, &leaf, used, &mut faults));
             leaves.extend(flat_leaves.map(|leaf| Leaf { donated: given, ..leaf }));
             trees.push(Item::Tree(flat.treedef));
             Ok::<(), Raised>(())

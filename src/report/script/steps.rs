@@ -258,7 +258,9 @@ impl<'c> Writer<'c> {
         let text = match via {
             Via::Call => return Ok(wrapper),
             Via::Vmap => return Ok(format!("jax.vmap({wrapper})")),
-            Via::Grad | Via::Jvp | Via::MakeJaxpr => return Err(ScriptError::new("a use under grad, jvp or make_jaxpr")),
+            Via::Grad | Via::Jvp | Via::MakeJaxpr => {
+                return Err(ScriptError::new("a use under grad, jvp or make_jaxpr"));
+            }
             Via::Trace => format!("{wrapper}.trace"),
             Via::Lower => format!("{wrapper}.lower"),
             Via::Compile => format!("{}({wrapper})", self.helper("compiled")),
