@@ -19,7 +19,7 @@ pub use name::{Name, NameError};
 pub use program::{ArgName, Call, Case, ClearScope, Context, Donate, JitOptions, Mutation, Param, Step, Via};
 pub use validate::CaseError;
 pub use value::{
-    ClosureForm, DefForm, DefaultDictForm, DictItems, Form, LambdaForm, MakeForm, MethodForm, NestContainer, NestForm,
-    NewForm, OutputForm, PartialForm, Real, Value, WrapForm, Wrapper,
+    ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, LambdaForm, MakeForm, MethodForm, NestContainer,
+    NestForm, NewForm, OutputForm, PartialForm, Real, Value, WrapForm, Wrapper,
 };
 pub use verdict::{Behaviour, Layer, LayerSet, Verdict};

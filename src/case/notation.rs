@@ -161,6 +161,8 @@ impl Display for Call {
             Via::EvalShape => write!(f, "eval_shape({function}, ")?,
             Via::Vmap => write!(f, "vmap({function})(")?,
             Via::Grad => write!(f, "vjp({function}, ")?,
+            Via::Jvp => write!(f, "jvp({function})(")?,
+            Via::MakeJaxpr => write!(f, "make_jaxpr({function})(")?,
         }
         arguments(f, &self.args, self.kwargs.iter().map(|(name, value)| (name.as_str(), value)))?;
         f.write_str(if self.via == Via::Compile { ").compile()" } else { ")" })?;

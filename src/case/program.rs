@@ -88,6 +88,8 @@ pub enum Step {
     Mutate(Mutation),
     /// A cache is cleared.
     Clear(ClearScope),
+    /// The buffers of a named `jax.Array` are deleted (`x.delete()`).
+    Delete(Name),
 }
 
 /// A call of the cached function.
@@ -148,10 +150,14 @@ pub enum Via {
     Compile,
     /// `jax.eval_shape(f, …)`
     EvalShape,
+    /// `jax.make_jaxpr(f)(…)`
+    MakeJaxpr,
     /// Called under `jax.vmap`.
     Vmap,
     /// Called under `jax.grad`.
     Grad,
+    /// Called under `jax.jvp`.
+    Jvp,
 }
 
 /// A change of an object in place.

@@ -117,6 +117,7 @@ impl<'c> Checker<'c> {
                 self.object(place, &mutation.object)?;
                 mutation.value.iter().try_for_each(|value| self.value(place, value))
             }
+            Step::Delete(name) => self.object(place, name),
             Step::Clear(_) => Ok(()),
         }
     }

@@ -293,10 +293,24 @@ pub struct DefForm {
     /// What the body returns instead of what it is given: built once, when the function is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<Value>,
+    /// What the body does besides: a call with it is never fast.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
     /// Python source that defines `f` instead: a real program. It is run with `jax`, `jnp`, `eqx` and `optax` in scope,
     /// and the case's objects by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+}
+
+/// An effect of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// `jax.debug.print(…, ordered=True)`
+    Ordered,
+    /// `jax.experimental.io_callback(…)`
+    Unordered,
 }
 
 /// A `def` that closes over a value.

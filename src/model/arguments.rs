@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::flatten::{Flat, FlattenErrors, Path, Treedef, flatten, text};
 use super::object::{Function, Kind, Obj, Raised};
 use super::python;
-use crate::case::{ArgName, Class, Dtype, JitOptions, Library, Name, Param, Placement, Prng};
+use crate::case::{ArgName, Class, Donate, Dtype, JitOptions, Library, Name, Param, Placement, Prng};
 use crate::spec::{ArgumentStyle, ErrorStage, LeafKind, LeafRule, Profile, Role};
 
 /// What tracing sees of a dynamic leaf, and what the layers around it see.
@@ -29,15 +29,27 @@ pub struct Aval {
 #[derive(Debug, Clone)]
 pub struct Leaf {
     pub path: Path,
+    pub object: Obj,
     pub aval: Rc<Aval>,
     /// Whether the compiled program has it as an argument.
     pub kept: bool,
+    /// Whether its buffer is the call's to keep.
+    pub donated: bool,
     /// The exception that it raises if the fast path is missed.
     pub error_when_missed: Option<Raised>,
     /// The exception that it raises when it becomes an argument of the program.
     pub error_when_kept: Option<Raised>,
+    /// The exception that it raises on the fast path.
+    pub error_when_fast: Option<Raised>,
     /// Whether it keeps the call off the fast path.
     pub never_fast: bool,
+}
+
+impl Leaf {
+    /// The exception that it raises where the fast path finds the program.
+    pub fn error_when_fast(&self) -> Option<Raised> {
+        self.error_when_fast.clone().or_else(|| self.error_when_kept.clone())
+    }
 }
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
@@ -195,6 +207,7 @@ impl Sorter<'_> {
     fn as_written(&self) -> Result<Arguments, Raised> {
         let Invocation { args, kwargs, options, .. } = self.call;
         let (numbers, names) = self.statics_of_options(options)?;
+        let donated = self.chosen(&options.donate_argnums, &options.donate_argnames)?;
         let mut kwargs: Vec<_> = kwargs.iter().collect();
         let written: Vec<Name> =
             kwargs.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(name)).collect();
@@ -203,14 +216,16 @@ impl Sorter<'_> {
         let (mut leaves, mut trees, mut statics) = (Vec::new(), Vec::new(), Vec::new());
         let mut static_positions = Vec::new();
         let mut keywords = Vec::new();
-        let mut argument = |path: Path, value: &Obj, is_static: bool, keyword: bool, used: bool| {
+        let mut argument = |path: Path, value: &Obj, is_static: bool, keyword: bool, used: bool, given: bool| {
             if is_static {
                 let hash = self.hash(value, &mut faults);
                 statics.push(Item::Static { path, value: value.clone(), keyword, hash });
                 return Ok(());
             }
             let flat = flatten(path, value, &self.errors)?;
-            leaves.extend(flat.leaves.into_iter().filter_map(|(path, leaf)| self.leaf(path, &leaf, used, &mut faults)));
+            let flat_leaves =
+                flat.leaves.into_iter().filter_map(|(path, leaf)| self.leaf(path, &leaf, used, &mut faults));
+            leaves.extend(flat_leaves.map(|leaf| Leaf { donated: given, ..leaf }));
             trees.push(Item::Tree(flat.treedef));
             Ok::<(), Raised>(())
         };
@@ -223,7 +238,7 @@ impl Sorter<'_> {
                 Some(name) => Path::root(name.as_str()),
                 None => Path::root(&format!("args[{i}]")),
             };
-            argument(path, value, is_static, false, self.uses(self.signature.at(i)))?;
+            argument(path, value, is_static, false, self.uses(self.signature.at(i)), donated.0.contains(&i))?;
         }
         for (name, value) in kwargs {
             let parameter = if self.signature.positional.contains(name) || self.signature.keyword_only.contains(name) {
@@ -231,13 +246,13 @@ impl Sorter<'_> {
             } else {
                 self.signature.keywords.as_ref()
             };
-            argument(Path::root(name.as_str()), value, names.contains(name), true, self.uses(parameter))?;
+            let (is_static, given) = (names.contains(name), donated.1.contains(name));
+            argument(Path::root(name.as_str()), value, is_static, true, self.uses(parameter), given)?;
             keywords.push(name.clone());
         }
         self.raise(faults)?;
         let items = trees.into_iter().chain(statics).collect();
         let bindable = self.signature.accepts(args.len(), self.call.kwargs);
-        let donated = self.chosen(&options.donate_argnums, &options.donate_argnames)?;
         Ok(Arguments {
             leaves,
             items,
@@ -312,19 +327,23 @@ impl Sorter<'_> {
             sorted.keywords.push(crate::case::Name::new(name.as_str()).expect("it was a name before"));
         }
         sorted.positional = bound.len();
+        // `donate=`: the function goes with the rest.
+        let rest_is_given = options.donate.is_some();
+        let first_is_given = matches!(options.donate, Some(Donate::All | Donate::Warn));
         // The statics of a root come before its treedef; the rest is one root.
-        for (tree, used) in roots {
-            self.partition_root(vec![(tree, used)], &mut sorted, &mut faults);
+        for (i, (tree, used)) in roots.into_iter().enumerate() {
+            let given = if i == 0 { rest_is_given } else { first_is_given };
+            self.partition_root(vec![(tree, used)], given, &mut sorted, &mut faults);
             if sorted.function_items == 0 {
                 sorted.function_items = sorted.items.len();
             }
         }
-        self.partition_root(rest_tree, &mut sorted, &mut faults);
+        self.partition_root(rest_tree, rest_is_given, &mut sorted, &mut faults);
         self.raise(faults)?;
         Ok(sorted)
     }
 
-    fn partition_root(&self, trees: Vec<(Flat, bool)>, sorted: &mut Arguments, faults: &mut Faults) {
+    fn partition_root(&self, trees: Vec<(Flat, bool)>, given: bool, sorted: &mut Arguments, faults: &mut Faults) {
         let mut treedefs = Vec::new();
         for (flat, used) in trees {
             for (path, value) in flat.leaves {
@@ -334,7 +353,8 @@ impl Sorter<'_> {
                     let hash = self.hash(&value, faults);
                     sorted.items.push(Item::Static { path, value, keyword: false, hash });
                 } else {
-                    sorted.leaves.extend(self.leaf(path, &value, used, faults));
+                    let leaf = self.leaf(path, &value, used, faults);
+                    sorted.leaves.extend(leaf.map(|leaf| Leaf { donated: given, ..leaf }));
                 }
             }
             treedefs.push(Item::Tree(flat.treedef));
@@ -450,10 +470,13 @@ impl Sorter<'_> {
         let raised = |class: &Option<String>| class.as_deref().map(Raised::new);
         Some(Leaf {
             path,
+            object: value.clone(),
             aval: Rc::new(aval),
             kept,
+            donated: false,
             error_when_missed: raised(&rule.error_when_missed),
             error_when_kept: raised(&rule.error_when_used).filter(|_| kept),
+            error_when_fast: None,
             never_fast: rule.never_fast,
         })
     }

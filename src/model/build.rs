@@ -182,6 +182,7 @@ impl Namespace {
                     .map(|(name, default)| Ok::<_, BuildError>((name.clone(), self.build(default)?)))
                     .collect::<Result<_, _>>()?,
                 uses: def.uses.clone(),
+                has_effect: def.effect.is_some(),
                 returns: def.returns.as_ref().map(|value| self.build(value)).transpose()?,
             }),
             Form::Global(name) => match jax_scalar_type(name) {

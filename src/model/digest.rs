@@ -75,7 +75,7 @@ impl Digest {
 }
 
 /// The function whose body runs: a wrapper adds nothing that could be seen.
-fn body(function: &Obj) -> &Obj {
+pub(super) fn body(function: &Obj) -> &Obj {
     match &**function {
         Kind::Jitted(inner) | Kind::Checkpointed(inner) | Kind::Opaque(Some(inner)) | Kind::ModuleWrapper(_, inner) => {
             body(inner)

@@ -331,6 +331,7 @@ fn transformation(call: &Ingredients<'_>) -> Option<String> {
     match call.via {
         Via::Vmap => Some(format!("vmap over {}", call.arguments.batch.unwrap_or_default())),
         Via::Grad => Some("grad".to_owned()),
+        Via::Jvp => Some("jvp".to_owned()),
         _ => None,
     }
 }
@@ -358,6 +359,10 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         ),
         CallComponent::ArgumentNames => {
             Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path.to_string())))
+        }
+        CallComponent::DonatedPositions => {
+            let positions = arguments.donated.0.iter().map(|i| *i as u64);
+            Part::Plain("donated positions", Plain::Numbers(positions.collect()))
         }
         CallComponent::Donation => {
             let (positions, names) = &arguments.donated;
@@ -412,16 +417,21 @@ impl<'a> Facet<'a> {
             LeafComponent::Sharding => place(|at, _| sharding(at)),
             LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
             LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(axes(at.sharding.as_ref()?)))),
-            LeafComponent::MemoryKind => Self::Place(placement.as_ref().and_then(|at| at.memory_kind.clone())),
+            LeafComponent::MemoryKind => Self::Place(placement.as_ref().and_then(memory_kind).map(str::to_owned)),
             LeafComponent::Partition => Self::Place(placement.as_ref().and_then(partition)),
             LeafComponent::Device => Self::Place(Some(devices(placement.as_ref()))),
         }
     }
 }
 
+/// The memory that the array is in, where it is not the device's own.
+fn memory_kind(at: &Placement) -> Option<&str> {
+    at.memory_kind.as_deref().filter(|kind| *kind != "device")
+}
+
 /// The sharding as an object: equal meshes and equal specs, with trailing `None`s.
 fn sharding(at: &Placement) -> String {
-    let kind = at.memory_kind.as_deref().map(|kind| format!(" in {kind}")).unwrap_or_default();
+    let kind = memory_kind(at).map(|kind| format!(" in {kind}")).unwrap_or_default();
     match &at.sharding {
         None => format!("device {}{kind}", at.device),
         Some(named) => format!("{} over {}{kind}", spec(&named.spec), axes(named)),

@@ -9,6 +9,7 @@
 
 mod ambient;
 mod arguments;
+mod buffers;
 mod build;
 mod digest;
 mod eager;

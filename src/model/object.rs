@@ -148,6 +148,8 @@ pub struct Function {
     pub defaults: Vec<(Name, Obj)>,
     /// The parameters that the body uses; all if not given.
     pub uses: Option<Vec<Name>>,
+    /// Whether the body has an effect.
+    pub has_effect: bool,
     /// What the body returns, where the case says so.
     pub returns: Option<Obj>,
 }

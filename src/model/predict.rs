@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use super::ambient::Ambient;
 use super::arguments::{Arguments, Invocation, Leaf, sort};
+use super::buffers::{Gone, uses_a_donated_one};
 use super::build::{BuildError, Namespace};
-use super::digest::Digest;
+use super::digest::{Digest, body};
 use super::eager::Stopped;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
@@ -93,6 +94,7 @@ pub struct Simulation<'c> {
     /// The primitives that eager loops made: the jaxprs and the number of steps that are their parameters.
     primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
     wrappers: Wrappers,
+    gone: Gone,
     explains: bool,
 }
 
@@ -104,16 +106,9 @@ impl<'c> Simulation<'c> {
         let function = names.build(&case.function)?;
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
-        Ok(Self {
-            case,
-            profile,
-            names,
-            function,
-            tables,
-            programs: Vec::new(),
-            primitives: Vec::new(), wrappers: Wrappers::default(),
-            explains: false,
-        })
+        let (programs, primitives, gone) = (Vec::new(), Vec::new(), Gone::default());
+        let wrappers = Wrappers::default();
+        Ok(Self { case, profile, names, function, tables, programs, primitives, wrappers, gone, explains: false })
     }
 
     /// The same, and each prediction says how the keys differ.
@@ -127,6 +122,7 @@ impl<'c> Simulation<'c> {
             Step::Call(call) => return self.call(call).map(Some),
             Step::Drop(name) => self.names.forget(name),
             Step::Mutate(mutation) => self.mutate(mutation)?,
+            Step::Delete(name) => self.gone.delete(self.names.object(name)),
             Step::Clear(scope) => self.clear(*scope)?,
         }
         Ok(None)
@@ -173,7 +169,6 @@ impl<'c> Simulation<'c> {
     }
 
     fn call(&mut self, call: &Call) -> Result<Prediction, ModelError> {
-        self.refuse(call)?;
         let function = match &call.function {
             None => self.function.clone(),
             Some(function) => self.names.build(function)?,
@@ -192,7 +187,10 @@ impl<'c> Simulation<'c> {
             return self.call_eagerly(parameters, call, &invocation);
         }
         let generation = self.wrappers.generation(call, &function, options);
-        let sorted = sort(self.profile, &invocation);
+        let mut sorted = sort(self.profile, &invocation);
+        if let Ok(arguments) = &mut sorted {
+            self.gone.mark(arguments, self.profile);
+        }
         let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
         let fast = self.fast_arguments(&invocation);
         let mut differences = Vec::new();
@@ -217,6 +215,9 @@ impl<'c> Simulation<'c> {
             }
             _ => None,
         };
+        if let (Ok(arguments), Ok(_), Via::Call) = (&sorted, &outcome, call.via) {
+            self.gone.donate(arguments);
+        }
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.names.build(returns)?),
             (None, Ok(_), Ok(arguments)) => Some(body_output(arguments)),
@@ -285,16 +286,6 @@ impl<'c> Simulation<'c> {
         Some(sort(self.profile, &Invocation { options: &options, ..*call }))
     }
 
-    /// What the model doesn't know it doesn't guess.
-    fn refuse(&self, call: &Call) -> Result<(), ModelError> {
-        let options = call.options.as_ref().unwrap_or(&self.case.options);
-        if options.donate.is_some() {
-            let what = "donation by filter_jit, and what becomes of donated buffers";
-            return Err(ModelError::Unsupported(what.to_owned()));
-        }
-        Ok(())
-    }
-
     fn table(&self, name: TableName) -> Option<(usize, &'c Table)> {
         self.profile.tables.iter().enumerate().find(|(_, table)| table.table == name)
     }
@@ -337,11 +328,11 @@ impl<'c> Simulation<'c> {
         let deepest = match call.via {
             Via::Call => Layer::Compile,
             // Under a transformation the fast path hands every call to Python, and files none.
-            Via::Vmap | Via::Grad => {
+            Via::Vmap | Via::Grad | Via::Jvp => {
                 let served = self.walk_below(call, body_raises, Layer::Compile)?;
                 return Ok(Served { missed: served.missed.with(Layer::Dispatch), ..served });
             }
-            Via::Trace | Via::EvalShape => return self.walk_below(call, body_raises, Layer::Trace),
+            Via::Trace | Via::EvalShape | Via::MakeJaxpr => return self.walk_below(call, body_raises, Layer::Trace),
             Via::Lower => return self.walk_below(call, body_raises, Layer::Lower),
             Via::Compile => return self.walk_below(call, body_raises, Layer::Compile),
         };
@@ -352,7 +343,8 @@ impl<'c> Simulation<'c> {
             match self.consult(TableName::Dispatch, function, fast, None)? {
                 (Some(NEVER_FAST), _) => {}
                 (Some(program), _) => {
-                    let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
+                    let twice = uses_a_donated_one(call.arguments).then(|| Raised::new("ValueError"));
+                    let raised = call.arguments.leaves.iter().find_map(Leaf::error_when_fast).or(twice);
                     return raised.map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program) }), Err);
                 }
                 (None, key) => dispatch_key = key,
@@ -362,7 +354,7 @@ impl<'c> Simulation<'c> {
         let outcome = self.walk_below(call, body_raises, deepest);
         // A call that fails leaves an entry in the fast path all the same, which then is never fast.
         let program = match &outcome {
-            Ok(Served { program: Some(program), .. }) if !call.ambient.never_fast => *program,
+            Ok(Served { program: Some(program), .. }) if !call.ambient.never_fast && !has_effect(function) => *program,
             _ => NEVER_FAST,
         };
         self.file(TableName::Dispatch, function, dispatch_key, program)?;
@@ -418,7 +410,7 @@ impl<'c> Simulation<'c> {
         deepest: Layer,
     ) -> Result<Served, Raised> {
         let function = call.function;
-        devices_agree(call.arguments)?;
+        devices_agree(call.arguments, self.profile.unused_arguments_have_devices)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
             if layer > deepest {
@@ -435,8 +427,9 @@ impl<'c> Simulation<'c> {
                 }
             };
         }
-        let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad);
-        let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
+        let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad | Via::Jvp);
+        let twice = uses_a_donated_one(call.arguments).then(|| Raised::new(&self.profile.runtime_error));
+        let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()).or(twice);
         match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {
             Some(raised) => Err(raised),
             None => Ok(Served { missed, program: Some(program) }),
@@ -509,9 +502,15 @@ impl<'c> Simulation<'c> {
     }
 }
 
+/// Whether the body that runs has an effect, which jax keeps off the fast path.
+fn has_effect(function: &Obj) -> bool {
+    matches!(&**body(function), Kind::Function(function) if function.has_effect)
+}
+
 /// The arguments of one program live on one set of devices (`DeviceAssignmentMismatchError`, a `ValueError`).
-fn devices_agree(arguments: &Arguments) -> Result<(), Raised> {
-    let placements = arguments.leaves.iter().filter(|leaf| leaf.kept).filter_map(|leaf| leaf.aval.placement.as_ref());
+fn devices_agree(arguments: &Arguments, unused_count: bool) -> Result<(), Raised> {
+    let counted = arguments.leaves.iter().filter(|leaf| leaf.kept || unused_count);
+    let placements = counted.filter_map(|leaf| leaf.aval.placement.as_ref());
     let mut devices = placements.filter(|at| at.is_committed()).map(Placement::devices);
     match devices.next() {
         Some(first) if devices.any(|other| other != first) => Err(Raised::new("ValueError")),

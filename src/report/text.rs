@@ -216,6 +216,7 @@ pub(super) fn steps(case: &Case) -> Vec<(String, Option<usize>)> {
             (format!("call {}    {call}", number + 1), Some(number))
         }
         Step::Drop(name) => (format!("del {name}"), None),
+        Step::Delete(name) => (format!("{name}.delete()"), None),
         Step::Mutate(mutation) => (format!("{} is changed", mutation.object), None),
         Step::Clear(scope) => (format!("clear {scope:?}").to_lowercase(), None),
     };

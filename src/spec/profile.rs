@@ -46,6 +46,15 @@ pub struct Profile {
     /// Whether a body's `**kwargs` has the statics in the order in which the first call wrote them, which is in no key.
     #[serde(default)]
     pub static_keywords_as_written: bool,
+    /// Whether arguments that the body doesn't use have to be on the devices of the others.
+    #[serde(default)]
+    pub unused_arguments_have_devices: bool,
+    /// What the fast path raises for an array that was donated, where it doesn't see that it is deleted.
+    #[serde(default)]
+    pub donated_again: Option<String>,
+    /// The exception that an error of XLA becomes where Python runs the program.
+    #[serde(default = "runtime_error")]
+    pub runtime_error: String,
     /// Dtypes that the compiler below refuses: no pair is made of them, and the model doesn't predict them.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
@@ -67,6 +76,10 @@ pub struct Profile {
     /// What config flags do at these versions, from `flags.yaml`.
     #[serde(skip)]
     pub flags: IndexMap<String, FlagEffect>,
+}
+
+fn runtime_error() -> String {
+    "JaxRuntimeError".to_owned()
 }
 
 /// How arguments become trees and statics.
@@ -423,6 +436,8 @@ pub enum CallComponent {
     ArgumentNames,
     /// What is donated.
     Donation,
+    /// What is donated by position.
+    DonatedPositions,
     /// `keep_unused`
     KeepUnused,
     /// `compiler_options`

@@ -9,17 +9,14 @@ use rstest::rstest;
 use super::common::{SPEC, behaviour};
 
 /// Rows that the model does not predict, each with the reason. A row that is predicted after all is an error too.
-const NOT_MODELLED: [(&str, &str); 5] = [
-    ("fun/filter_jit-donate-all-re-use-donated-arg", "buffers that were donated are not modelled"),
-    ("fun/filter_jit-donate-all-same-array-twice-in-args", "buffers that were donated are not modelled"),
-    ("fun/filter_jit-donate-all-except-first", "buffers that were donated are not modelled"),
+const NOT_MODELLED: [(&str, &str); 2] = [
     ("fun/filter_jit-builtin-w-o-signature", "which builtins have a signature is a fact about each Python"),
     ("nn/MLP-activation-jnp.tanh-to-jax.nn.tanh", "two names of one library function are two objects to the model"),
 ];
 
 #[rstest]
 fn every_row_is_predicted(
-    #[values("jax_jit", "equinox_filter_jit", "control_flow")] file: &str,
+    #[values("jax_jit", "equinox_filter_jit", "control_flow", "contexts", "placement_and_uses")] file: &str,
     #[values("0.12.0.1", "0.10.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.30")] version: &str,
 ) {
     let path = format!("{}/tests/ground_truth/{file}.yaml", env!("CARGO_MANIFEST_DIR"));

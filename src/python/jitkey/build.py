@@ -67,6 +67,10 @@ class Builder:
         if mutation.get("hash") is not None:
             target.hash = mutation["hash"]
 
+    def delete(self, name: str) -> None:
+        """Deletes the buffers of a named array."""
+        self.ref(name).delete()
+
     def ref(self, name: str) -> Any:
         """The object of that name."""
         if name not in self.objects:
@@ -120,6 +124,8 @@ class Builder:
             scope = {**{name: made.made for name, made in self.classes.items()}, **self.objects}
             with construction():
                 return functions.from_source(form["source"], scope)
+        if form.get("effect") is not None:
+            return functions.with_effect(form["effect"])
         if "returns" in form:
             return functions.returning(self.value(form["returns"]))
         if form.get("params") is None:

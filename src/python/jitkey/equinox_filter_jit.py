@@ -34,6 +34,8 @@ def entry(wrapper: Any, via: str) -> Callable[..., Any]:
         return lambda *args, **kwargs: equinox.filter_eval_shape(wrapper, *args, **kwargs)
     if via == "vmap":
         return equinox.filter_vmap(wrapper)
+    if via == "grad":
+        return lambda *args, **kwargs: equinox.filter_vjp(wrapper, *args, **kwargs)[0]
     raise Unsupported(f"via {via}")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
+from jax.experimental import io_callback
 from jax.tree_util import tree_leaves
 
 from . import digest, environment
@@ -76,6 +77,23 @@ def plain() -> Callable[..., Any]:
 def new_lambda() -> Callable[..., Any]:
     """A new lambda."""
     return lambda *args, **kwargs: body((args, kwargs), args)
+
+
+def with_effect(effect: str) -> Callable[..., Any]:
+    """A new function whose body prints, in order, or calls back to Python."""
+
+    def f(*args: Any, **kwargs: Any) -> Any:
+        if effect == "ordered":
+            jax.debug.callback(_nothing, ordered=True)
+        else:
+            io_callback(_nothing, None)
+        return body((args, kwargs), args)
+
+    return f
+
+
+def _nothing() -> None:
+    """What an effect does."""
 
 
 def closing_over(over: Any) -> Callable[..., Any]:

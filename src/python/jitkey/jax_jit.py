@@ -34,6 +34,10 @@ def entry(wrapper: Any, via: str) -> Callable[..., Any]:
         return jax.vmap(wrapper)
     if via == "grad":
         return lambda *args, **kwargs: jax.vjp(wrapper, *args, **kwargs)[0]
+    if via == "jvp":
+        return lambda *args: jax.jvp(wrapper, args, args)
+    if via == "make_jaxpr":
+        return lambda *args, **kwargs: jax.make_jaxpr(wrapper)(*args, **kwargs)
     if via in ("trace", "lower") and hasattr(wrapper, via):
         return getattr(wrapper, via)
     raise Unsupported(f"via {via}")

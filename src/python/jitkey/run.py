@@ -21,7 +21,7 @@ MODULES = {"jax.jit": "jax_jit", "equinox.filter_jit": "equinox_filter_jit"}
 CLEARED_EVERY = 250
 """Cases between two clearings of all caches, which bound memory and give the lent classes back."""
 
-VIAS_ON_THE_FAST_PATH = ("call", "vmap", "grad")
+VIAS_ON_THE_FAST_PATH = ("call", "vmap", "grad", "jvp")
 
 
 class Runner:
@@ -124,6 +124,8 @@ class _Run:
                 self._drop(content)
             elif kind == "mutate":
                 self.builder.mutate(content)
+            elif kind == "delete":
+                self.builder.delete(content)
             elif kind == "clear":
                 self._clear(content)
             else:

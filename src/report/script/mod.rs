@@ -294,7 +294,7 @@ fn values(case: &Case) -> Vec<&Value> {
         match step {
             Step::Call(call) => found.extend(call.args.iter().chain(call.kwargs.values()).chain(&call.function)),
             Step::Mutate(mutation) => found.extend(&mutation.value),
-            Step::Drop(_) | Step::Clear(_) => {}
+            Step::Drop(_) | Step::Delete(_) | Step::Clear(_) => {}
         }
     }
     let mut next = 0;

@@ -50,6 +50,10 @@ impl<'c> Writer<'c> {
                     number += 1;
                 }
                 Step::Drop(name) => self.drop_object(&mut state, name)?,
+                Step::Delete(name) => {
+                    let object = self.name(name)?;
+                    state.push(format!("{object}.delete()"));
+                }
                 Step::Mutate(mutation) => {
                     let object = self.name(&mutation.object)?;
                     if let Some(value) = &mutation.value {
@@ -254,7 +258,9 @@ impl<'c> Writer<'c> {
         let text = match via {
             Via::Call => return Ok(wrapper),
             Via::Vmap => return Ok(format!("jax.vmap({wrapper})")),
-            Via::Grad => return Err(ScriptError::new("via grad")),
+            Via::Grad | Via::Jvp | Via::MakeJaxpr => {
+                return Err(ScriptError::new("a use under grad, jvp or make_jaxpr"));
+            }
             Via::Trace => format!("{wrapper}.trace"),
             Via::Lower => format!("{wrapper}.lower"),
             Via::Compile => format!("{}({wrapper})", self.helper("compiled")),
