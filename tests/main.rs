@@ -13,6 +13,7 @@ mod suite {
     mod pages;
     mod protocol;
     mod real_targets;
+    mod real_world;
     mod repro;
     mod rulebook;
     mod schemas;

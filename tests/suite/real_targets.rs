@@ -50,7 +50,11 @@ fn rule_model_and_target_agree(#[case] name: &str) {
 #[case("equinox.filter_jit")]
 #[case("jax.jit@0.6.2")]
 #[case("equinox.filter_jit@0.6.2")]
-fn the_four_problems(#[case] name: &str) {
+#[case("jax.jit@0.4.30")]
+#[case("equinox.filter_jit@0.4.30")]
+#[case("lax.while_loop")]
+#[case("lax.scan")]
+fn the_written_cases(#[case] name: &str) {
     let mut target = target(name);
     let about = target.about().clone();
     let version: Version = about.version.parse().unwrap();
@@ -58,7 +62,8 @@ fn the_four_problems(#[case] name: &str) {
     let files: Vec<_> = SPEC.cases.values().filter(|file| file.api == about.implementation).collect();
     assert!(files.len() >= 3);
     for file in files {
-        let outcome = file.expect.as_ref().unwrap().at(&version).unwrap();
+        // A case that says nothing of a version needs what the version doesn't have.
+        let Some(outcome) = file.expect.as_ref().unwrap().at(&version) else { continue };
         let expected = outcome.completed(&behaviour(&file.case, profile).unwrap());
         let seen = target.observe(std::slice::from_ref(&file.case)).unwrap().remove(0);
         let judgement = judge(&file.case, &expected, profile, about.layers, &seen);
