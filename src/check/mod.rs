@@ -7,8 +7,10 @@ mod campaign;
 mod compare;
 mod finding;
 mod summary;
+mod sweep;
 
 pub use campaign::{Campaign, Opener, Shard};
 pub use compare::{Alone, Judgement, Testimony, judge};
 pub use finding::Finding;
 pub use summary::{Failure, FamilyCount, FirstDifference, RuleCount, Summary};
+pub use sweep::{Line, Recorded, Row, Run, Settles, Sweep};
