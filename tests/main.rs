@@ -17,4 +17,5 @@ mod suite {
     mod rulebook;
     mod schemas;
     mod spec_diagnostics;
+    mod sweep;
 }

@@ -115,7 +115,8 @@ def begin(name: str, constructor: Callable[..., Any], kind: str) -> tuple[Callab
         grads = jax.tree.map(lambda grad: jnp.broadcast_to(grad, (2, *jnp.shape(grad))), grads)
 
     def step(params: Any, state: Any, grads: Tree) -> tuple[Any, Any]:
-        updates, state = transformation.update(grads, state, params, value=_loss(params), grad=grads, **extra)
+        known = {} if name == "optax.contrib.sam" else {"value": _loss(params), "grad": grads, **extra}
+        updates, state = transformation.update(grads, state, params, **known)
         return _applied(params, updates), state
 
     return step, (params, transformation.init(params), grads)
