@@ -90,7 +90,7 @@ impl Group<'_> {
         };
         let what = match (&row.disagreement, &row.settles) {
             (Some(why), _) => format!("DISAGREES: {why}"),
-            (None, Settles::Raises(why) | Settles::NotRun(why)) => why.clone(),
+            (None, Settles::Raises(why) | Settles::NotRun(why)) => why.chars().take(90).collect(),
             (None, _) => changes(&row.changed),
         };
         [row.subject.clone(), inputs, compiles.join(","), settles, what]
@@ -99,7 +99,9 @@ impl Group<'_> {
 
 /// The first leaf that changed, by component, and how many more did.
 fn changes(changed: &[Difference]) -> String {
-    let Some(Difference { path, component, before, after }) = changed.first() else { return String::new() };
+    // What only the fast path looks at comes last.
+    let first = changed.iter().min_by_key(|difference| difference.component == "sharding");
+    let Some(Difference { path, component, before, after }) = first else { return String::new() };
     let more = match changed.len() {
         1 => String::new(),
         n => format!(", and {} more", n - 1),

@@ -22,16 +22,16 @@ def inputs() -> dict[str, tuple[Tree, Tree]]:
     """Parameters and gradients by the name of their kind, made anew."""
     index = jnp.ones(3, jnp.int32)
     return {
-        "float32": (_layer(jnp.float32), _layer(jnp.float32)),
-        "bfloat16": (_layer(jnp.bfloat16), _layer(jnp.bfloat16)),
-        "float16": (_layer(jnp.float16), _layer(jnp.float16)),
-        "bfloat16, float32 gradients": (_layer(jnp.bfloat16), _layer(jnp.float32)),
-        "float32, bfloat16 gradients": (_layer(jnp.float32), _layer(jnp.bfloat16)),
-        "0-d": ({"b": jnp.float32(1.0)}, {"b": jnp.float32(1.0)}),
-        "0-d, weak gradients": ({"b": jnp.float32(1.0)}, _weak()),
+        "f32": (_layer(jnp.float32), _layer(jnp.float32)),
+        "bf16": (_layer(jnp.bfloat16), _layer(jnp.bfloat16)),
+        "f16": (_layer(jnp.float16), _layer(jnp.float16)),
+        "bf16, f32 grads": (_layer(jnp.bfloat16), _layer(jnp.float32)),
+        "f32, bf16 grads": (_layer(jnp.float32), _layer(jnp.bfloat16)),
+        "f32[]": ({"b": jnp.float32(1.0)}, {"b": jnp.float32(1.0)}),
+        "f32[], weak grads": ({"b": jnp.float32(1.0)}, _weak()),
         "weak": (_weak(), _weak()),
         # The gradient of a Python float is a weakly typed array.
-        "Python float": ({"b": 1.0}, _weak()),
+        "float": ({"b": 1.0}, _weak()),
         # As when the parameters are all arrays of a model, and the gradients those of its floating-point ones.
-        "None gradient": ({**_layer(jnp.float32), "index": index}, {**_layer(jnp.float32), "index": None}),
+        "None grad": ({**_layer(jnp.float32), "index": index}, {**_layer(jnp.float32), "index": None}),
     }

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from .sweep import Subject
 
-DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16, "float16": jnp.float16}
+DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16}
 
 Begun = tuple[Callable[..., tuple[Any, ...]], tuple[Any, ...]]
 
