@@ -135,7 +135,7 @@ def _array(value: jax.Array) -> Any:
         raise Unsupported(f"recording an array of the sharding {value.sharding}")
     (device,) = value.devices()
     aval = ("~" if getattr(value, "weak_type", False) else "") + _aval(value)
-    if not value.committed:
+    if not value._committed:
         return aval
     return f"{aval}@{device.id}"
 
