@@ -44,7 +44,7 @@ pub enum Run {
     /// It ran: the calls as a case, and what was seen of each.
     Ran {
         /// The calls.
-        case: Case,
+        case: Box<Case>,
         /// What was seen.
         calls: Vec<CallObservation>,
     },
