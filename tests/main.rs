@@ -18,4 +18,5 @@ mod suite {
     mod rulebook;
     mod schemas;
     mod spec_diagnostics;
+    mod sweep;
 }

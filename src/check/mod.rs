@@ -8,9 +8,11 @@ mod compare;
 mod finding;
 mod hazard;
 mod summary;
+mod sweep;
 
 pub use campaign::{Campaign, Opener, Shard};
 pub use compare::{Alone, Judgement, Testimony, judge};
 pub use finding::Finding;
 pub use hazard::Hazards;
 pub use summary::{Failure, FamilyCount, FirstDifference, RuleCount, Summary};
+pub use sweep::{Line, Recorded, Row, Run, Settles, Sweep};

@@ -127,9 +127,9 @@ fn random_seed() -> u64 {
 }
 
 /// Shows the set-up of an environment: what matters on a line of its own, the rest on a line that is overwritten.
-struct Watch {
-    spinner: ProgressBar,
-    quiet: bool,
+pub(super) struct Watch {
+    pub spinner: ProgressBar,
+    pub quiet: bool,
 }
 
 impl Progress for Watch {
@@ -145,7 +145,8 @@ impl Progress for Watch {
     }
 }
 
-fn spinner() -> ProgressBar {
+/// Where a line is overwritten.
+pub(super) fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
     spinner.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a literal template"));
     spinner

@@ -12,6 +12,7 @@ mod repro;
 mod rulebook;
 mod schema;
 mod show;
+mod sweep;
 
 use std::fs;
 use std::io::IsTerminal;
@@ -50,6 +51,7 @@ enum Verb {
     Merge(merge::Merge),
     Matrix(matrix::MatrixOf),
     Rulebook(rulebook::RulebookOf),
+    Sweep(sweep::SweepOf),
     Schema(schema::SchemaOf),
 }
 
@@ -151,6 +153,7 @@ fn run(cli: &Cli) -> Result<End, CliError> {
         Verb::Merge(merge) => merge.run(),
         Verb::Matrix(matrix) => matrix.run(&spec),
         Verb::Rulebook(rulebook) => rulebook.run(&spec),
+        Verb::Sweep(sweep) => sweep.run(&spec),
         Verb::Schema(schema) => schema.run(),
     }
 }

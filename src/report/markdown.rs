@@ -201,7 +201,7 @@ fn said(outcome: Option<&Outcome>) -> String {
 }
 
 /// One line of a table.
-fn row(page: &mut String, cells: impl IntoIterator<Item = String>) {
+pub(super) fn row(page: &mut String, cells: impl IntoIterator<Item = String>) {
     for cell in cells {
         let _ = write!(page, "| {} ", cell.replace('|', "\\|").replace('\n', " "));
     }
@@ -217,7 +217,7 @@ fn code(text: &str) -> String {
 }
 
 /// Prose: what Markdown would take for mark-up outside of code stays text.
-fn inline(text: &str) -> String {
+pub(super) fn inline(text: &str) -> String {
     let mut inside_code = false;
     let mut escaped = String::new();
     for c in text.split_whitespace().collect::<Vec<_>>().join(" ").chars() {

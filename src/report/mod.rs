@@ -11,6 +11,7 @@ pub mod merge;
 pub mod profile;
 pub mod rulebook;
 pub mod script;
+pub mod sweep;
 pub mod text;
 
 /// A word of a shell command, in quotes if it needs them.

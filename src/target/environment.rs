@@ -146,6 +146,19 @@ pub fn command(
     python: Option<&PathBuf>,
     progress: &mut dyn Progress,
 ) -> Result<CommandLine, EnvironmentError> {
+    let (mut words, env) = module("jitkey.serve", implementation, version, python, progress)?;
+    words.push(implementation.to_owned());
+    Ok((words, env))
+}
+
+/// The command that runs a module of the Python package where `implementation` is at `version`.
+pub fn module(
+    module: &str,
+    implementation: &str,
+    version: Option<&str>,
+    python: Option<&PathBuf>,
+    progress: &mut dyn Progress,
+) -> Result<CommandLine, EnvironmentError> {
     let home = home();
     let package = unpack(&home)?;
     let interpreter = match python {
@@ -155,12 +168,7 @@ pub fn command(
             set_up(&home, pin, &base, progress)?
         }
     };
-    let words = vec![
-        interpreter.to_string_lossy().into_owned(),
-        "-m".to_owned(),
-        "jitkey.serve".to_owned(),
-        implementation.to_owned(),
-    ];
+    let words = vec![interpreter.to_string_lossy().into_owned(), "-m".to_owned(), module.to_owned()];
     let env = vec![("PYTHONPATH".to_owned(), package.to_string_lossy().into_owned())];
     Ok((words, env))
 }

@@ -71,6 +71,14 @@ pub enum TargetError {
         /// What there are profiles of.
         known: String,
     },
+    /// A sweep ended early, or said something that makes no sense.
+    #[error("`{command}`: {reason}")]
+    Sweep {
+        /// The program and its arguments.
+        command: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// No Python, or no way to set one up.
     #[error(transparent)]
     Environment(#[from] environment::EnvironmentError),

@@ -30,6 +30,7 @@ fn stderr(output: &Output) -> String {
 #[case::merge(&["merge", "--help"])]
 #[case::matrix(&["matrix", "--help"])]
 #[case::rulebook(&["rulebook", "--help"])]
+#[case::sweep(&["sweep", "--help"])]
 fn help(#[context] context: Context, #[case] arguments: &[&str]) {
     let output = jitkey(arguments);
     assert!(output.status.success());

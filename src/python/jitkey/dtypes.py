@@ -42,6 +42,14 @@ def numpy_dtype(name: str) -> np.dtype:
     raise Malformed(f"{name!r} is not a dtype")
 
 
+def dtype_name(dtype: np.dtype) -> str:
+    """The short name of that dtype: the inverse of `numpy_dtype`."""
+    for name, full in (_NUMPY | _EXTENSIONS).items():
+        if full == dtype.name:
+            return name
+    raise Unsupported(f"dtype {dtype}")
+
+
 def numpy_scalar(name: str, number: float) -> np.generic:
     """A NumPy scalar."""
     dtype = numpy_dtype(name)

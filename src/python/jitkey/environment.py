@@ -37,18 +37,19 @@ def prepare() -> None:
 def require(target: str) -> None:
     """Imports what the target needs, or exits with status 3 and one line that says what is missing."""
     if target not in NEEDS:
-        sys.exit(_complain(f"there is no target {target!r}; the targets are {', '.join(NEEDS)}"))
+        sys.exit(complain(f"there is no target {target!r}; the targets are {', '.join(NEEDS)}"))
     for library in NEEDS[target]:
         try:
             importlib.import_module(library)
         except ImportError as error:
             if error.name != library:
-                sys.exit(_complain(f"this Python can't import {library}: {error}"))
+                sys.exit(complain(f"this Python can't import {library}: {error}"))
             hint = f"install it with `{sys.executable} -m pip install {library}`"
-            sys.exit(_complain(f"this Python has no {library}, which {target} needs; {hint}"))
+            sys.exit(complain(f"this Python has no {library}, which {target} needs; {hint}"))
 
 
-def _complain(message: str) -> int:
+def complain(message: str) -> int:
+    """Says what is missing, in one line; the status to exit with."""
     print(f"jitkey: {message}", file=sys.stderr, flush=True)
     return 3
 

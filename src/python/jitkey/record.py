@@ -1,0 +1,147 @@
+"""Values of a running program in the words of a case: the inverse of `build`.
+
+What a leaf or a node is made of is read off jax's own registry of pytrees; contents of arrays are never recorded, since no
+key looks at them. An object that cases have no word for (a function, aux data of a library's own class) is recorded as a
+named object: the one that was met before if it is equal to it, as a cache would find, and a new one otherwise.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import re
+import types
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src.tree_util import default_registry
+
+from . import environment
+from .dtypes import dtype_name
+from .errors import Unsupported
+
+_IMPLEMENTATIONS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
+
+
+class Recorder:
+    """Writes a case: its classes, its objects and its calls."""
+
+    def __init__(self) -> None:
+        self.classes: dict[str, Any] = {}
+        self.objects: dict[str, Any] = {}
+        self.calls: list[dict[str, Any]] = []
+        self._known: list[tuple[str, Any]] = []
+        self._names: dict[type, str] = {}
+
+    def call(self, args: tuple[Any, ...]) -> dict[str, Any]:
+        """Records a call with these arguments, before it is made; the record can still be added to."""
+        call = {"args": [self.value(arg) for arg in args]}
+        self.calls.append(call)
+        return call
+
+    def case(self) -> dict[str, Any]:
+        """What was recorded so far."""
+        return {"classes": self.classes, "objects": self.objects, "steps": [{"call": call} for call in self.calls]}
+
+    def value(self, value: Any) -> Any:
+        """The value as a case writes it.
+
+        Raises `Unsupported` for an array that is spread over several devices.
+        """
+        kind = type(value)
+        if value is None or kind in (bool, int, float):
+            return value
+        if kind is str:
+            return {"str": value}
+        if isinstance(value, jax.Array):
+            return _array(value)
+        if kind is np.ndarray:
+            return f"np:{_aval(value)}"
+        if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+            return {"numpy_scalar": [dtype_name(value.dtype), value.item()]}
+        if kind is list:
+            return self._all(value)
+        if kind is tuple:
+            return {"tuple": self._all(value)}
+        if kind in (dict, collections.OrderedDict):
+            word = "dict" if kind is dict else "ordered_dict"
+            if all(type(key) is str for key in value):
+                return {word: {key: self.value(item) for key, item in value.items()}}
+            return {word: [[self.value(key), self.value(item)] for key, item in value.items()]}
+        return self._instance(value)
+
+    def _all(self, values: Any) -> list[Any]:
+        return [self.value(value) for value in values]
+
+    def _instance(self, value: Any) -> Any:
+        """An instance of a class that jax knows as a node, or a leaf that cases have no word for."""
+        equinox: Any = environment.optional("equinox")
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            name = self._class(value, {"namedtuple": list(value._fields)})
+            return {"new": {"class": name, "args": self._all(value)}}
+        if equinox is not None and isinstance(value, equinox.Module) and not isinstance(value, types.MethodType):
+            return self._module(value)
+        try:
+            children, aux = default_registry.flatten_one_level(value)
+        except (TypeError, ValueError):
+            return self._named(value)
+        return {"new": {"class": self._class(value, {"node": {}}), "children": self._all(children), "aux": self._named(aux)}}
+
+    def _module(self, module: Any) -> Any:
+        """An `equinox.Module`; a field that was never set is none of its parts."""
+        fields = [field for field in dataclasses.fields(module) if hasattr(module, field.name)]
+        static = [field.name for field in fields if field.metadata.get("static", False)]
+        dynamic = [field.name for field in fields if field.name not in static]
+        values = {name: self.value(getattr(module, name)) for name in dynamic}
+        values |= {name: self._named(getattr(module, name)) for name in static}
+        return {"new": {"class": self._class(module, {"module": {"fields": dynamic, "static": static}}), "fields": values}}
+
+    def _class(self, value: Any, form: dict[str, Any]) -> str:
+        made = type(value)
+        if made not in self._names:
+            stem = _identifier(made.__name__)
+            count = sum(name.split("__")[0] == stem for name in self.classes)
+            self._names[made] = name = f"{stem}__{count + 1}" if count else stem
+            self.classes[name] = form
+        return self._names[made]
+
+    def _named(self, value: Any) -> Any:
+        """A static value: itself if it is plain, and otherwise an object that stands for all that are equal to it."""
+        if value is None or type(value) in (bool, int, float, str):
+            return self.value(value)
+        for name, known in self._known:
+            if known is value or (type(known) is type(value) and _equal(known, value)):
+                return {"ref": name}
+        name = f"{_identifier(type(value).__name__)}_{len(self._known) + 1}"
+        self._known.append((name, value))
+        self.objects[name] = {"object": {}}
+        return {"ref": name}
+
+
+def _identifier(text: str) -> str:
+    return re.sub(r"\W", "_", text, flags=re.ASCII)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # What can't be compared is not the same.
+        return False
+
+
+def _array(value: jax.Array) -> Any:
+    if not isinstance(value.sharding, jax.sharding.SingleDeviceSharding):
+        raise Unsupported(f"recording an array of the sharding {value.sharding}")
+    (device,) = value.devices()
+    aval = ("~" if getattr(value, "weak_type", False) else "") + _aval(value)
+    if not value._committed:
+        return aval
+    return f"{aval}@{device.id}"
+
+
+def _aval(value: Any) -> str:
+    shape = ",".join(map(str, value.shape))
+    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return f"key<{_IMPLEMENTATIONS[str(jax.random.key_impl(value))]}>[{shape}]"
+    return f"{dtype_name(value.dtype)}[{shape}]"
