@@ -18,6 +18,7 @@ mod object;
 mod predict;
 mod python;
 mod table;
+mod wrapper;
 
 pub use flatten::Path;
 pub use key::{Difference, Key};

@@ -10,6 +10,7 @@ use super::eager::Stopped;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
+use super::wrapper::Wrappers;
 use crate::case::{
     Array, Behaviour, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict,
     Via,
@@ -86,6 +87,7 @@ pub struct Simulation<'c> {
     pub(super) profile: &'c Profile,
     names: Namespace,
     function: Obj,
+    wrappers: Wrappers,
     tables: Vec<Entries>,
     /// What each program was traced from, in the order of their numbers.
     programs: Vec<Rc<Digest>>,
@@ -102,7 +104,17 @@ impl<'c> Simulation<'c> {
         let function = names.build(&case.function)?;
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
-        Ok(Self { case, profile, names, function, tables, programs: Vec::new(), primitives: Vec::new(), explains: false })
+        Ok(Self {
+            case,
+            profile,
+            names,
+            function,
+            wrappers: Wrappers::default(),
+            tables,
+            programs: Vec::new(),
+            primitives: Vec::new(),
+            explains: false,
+        })
     }
 
     /// The same, and each prediction says how the keys differ.
@@ -114,7 +126,10 @@ impl<'c> Simulation<'c> {
     pub fn step(&mut self, step: &Step) -> Result<Option<Prediction>, ModelError> {
         match step {
             Step::Call(call) => return self.call(call).map(Some),
-            Step::Drop(name) => self.names.forget(name),
+            Step::Drop(name) => {
+                self.names.forget(name);
+                self.wrappers.forget_dropped();
+            }
             Step::Mutate(mutation) => self.mutate(mutation)?,
             Step::Clear(scope) => self.clear(*scope)?,
         }
@@ -141,11 +156,12 @@ impl<'c> Simulation<'c> {
         match scope {
             ClearScope::Jax => self.tables.iter_mut().for_each(|entries| entries.clear(None)),
             ClearScope::Function => {
+                let owner = self.wrappers.of(self.profile.keyed_by, None, &self.function, &self.case.options);
                 for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
                     match table.table {
                         // Cleared for every function (`jit_evict_fn`).
                         TableName::Infer => entries.clear(None),
-                        _ => entries.clear(Some(&self.function)),
+                        _ => entries.clear(Some(&owner)),
                     }
                 }
             }
@@ -173,6 +189,7 @@ impl<'c> Simulation<'c> {
         if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
             return self.call_eagerly(parameters, call, &invocation);
         }
+        let owner = self.wrappers.of(self.profile.keyed_by, call.function.as_ref(), &function, options);
         let sorted = sort(self.profile, &invocation);
         let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
         let fast = self.fast_arguments(&invocation);
@@ -182,7 +199,7 @@ impl<'c> Simulation<'c> {
             Err(raised) => Err(raised.clone()),
             Ok(arguments) => {
                 let raises = call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new);
-                let whole = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via };
+                let whole = Ingredients { function: &owner, arguments, options, ambient: &ambient, via: call.via };
                 let fast = match &fast {
                     None => Some(whole),
                     Some(Ok(arguments)) => Some(Ingredients { arguments, ..whole }),

@@ -1,0 +1,40 @@
+//! What a wrapper makes of the function under test, where the tables have that and not the function itself.
+
+use std::rc::Rc;
+
+use super::object::{Kind, Obj};
+use crate::case::{Form, JitOptions, Value};
+use crate::spec::KeyedBy;
+
+/// The wrappers of a case: user code makes one for each function that it keeps and each set of options.
+#[derive(Debug, Default)]
+pub struct Wrappers(Vec<(Obj, Vec<(JitOptions, Obj)>)>);
+
+impl Wrappers {
+    /// What the tables have for `function`. One that is written in place, as the `form` says, is wrapped for that call only.
+    pub fn of(&mut self, by: KeyedBy, form: Option<&Value>, function: &Obj, options: &JitOptions) -> Obj {
+        let wrapped = || Rc::new(Kind::Opaque(Some(Rc::clone(function))));
+        let kept = |form: &Value| matches!(form, Value::Form(form) if matches!(**form, Form::Ref(_)));
+        if by == KeyedBy::Function {
+            return Rc::clone(function);
+        }
+        if !form.is_none_or(kept) {
+            return wrapped();
+        }
+        let i = self.0.iter().position(|(known, _)| Rc::ptr_eq(known, function)).unwrap_or_else(|| {
+            self.0.push((Rc::clone(function), Vec::new()));
+            self.0.len() - 1
+        });
+        let wrappers = &mut self.0[i].1;
+        if let Some((_, wrapper)) = wrappers.iter().find(|(of, _)| of == options) {
+            return Rc::clone(wrapper);
+        }
+        wrappers.push((options.clone(), wrapped()));
+        Rc::clone(&wrappers[wrappers.len() - 1].1)
+    }
+
+    /// Lets go of the wrappers of functions that nothing else holds.
+    pub fn forget_dropped(&mut self) {
+        self.0.retain(|(function, wrappers)| Rc::strong_count(function) > 1 + wrappers.len());
+    }
+}
