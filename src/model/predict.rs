@@ -12,7 +12,7 @@ use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
 use super::wrapper::Wrappers;
 use crate::case::{
-    Array, Behaviour, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict,
+    Array, Behaviour, Call, Case, Class, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict,
     Via,
 };
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
@@ -285,6 +285,10 @@ impl<'c> Simulation<'c> {
 
     /// What the model doesn't know it doesn't guess.
     fn refuse(&self, call: &Call) -> Result<(), ModelError> {
+        let is_module = |class: &Class| matches!(class, Class::NnxModule { .. });
+        if !self.profile.takes_nnx_modules && self.case.classes.values().any(is_module) {
+            return Err(ModelError::Unsupported(format!("what an nnx.Module is to {}", self.profile.profile)));
+        }
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         if options.donate.is_some() {
             let what = "donation by filter_jit, and what becomes of donated buffers";

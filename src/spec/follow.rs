@@ -33,3 +33,23 @@ pub(super) fn expand(rule: &mut Rule, profiles: &[&Profile]) {
         rule.expect.entry(profile.profile.clone()).or_insert(said);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::Spec;
+
+    #[test]
+    fn what_follows_has_the_versions_and_rules_of_what_it_follows() {
+        let spec = Spec::embedded();
+        let versions = |name: &str| -> Vec<String> {
+            spec.profiles.iter().filter(|known| known.profile == name).map(|known| known.versions.to_string()).collect()
+        };
+        for profile in &spec.profiles {
+            let Some(followed) = &profile.follows else { continue };
+            assert_eq!(versions(&profile.profile), versions(followed));
+            for rule in spec.rules.values().filter(|rule| rule.expect.contains_key(followed)) {
+                assert!(rule.expect.contains_key(&profile.profile), "{}", rule.id);
+            }
+        }
+    }
+}

@@ -29,6 +29,9 @@ pub struct Profile {
     /// What the tables have for the function under test.
     #[serde(default)]
     pub keyed_by: KeyedBy,
+    /// Whether an `nnx.Module` among the arguments is a tree of its Variables; the model doesn't know what it is elsewhere.
+    #[serde(default)]
+    pub takes_nnx_modules: bool,
     /// The positions that a pair can be planted in.
     pub positions: Vec<String>,
     /// What each kind of leaf is; the first rule that names the kind decides.
