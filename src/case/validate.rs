@@ -213,7 +213,9 @@ impl<'c> Checker<'c> {
                 error(format!("`args` must have {} elements", fields.len()))
             }
             Class::Dataclass { data, meta } => self.fields(new, data.iter().chain(meta)).or_else(error),
-            Class::Module { fields, static_ } | Class::NnxModule { params: fields, static_ } => self.fields(new, fields.iter().chain(static_)).or_else(error),
+            Class::Module { fields, static_ } | Class::NnxModule { params: fields, static_ } => {
+                self.fields(new, fields.iter().chain(static_)).or_else(error)
+            }
             Class::PlainDataclass { fields, .. } => self.fields(new, fields.iter()).or_else(error),
             Class::Enum(members) | Class::IntEnum(members)
                 if new.member.as_ref().is_some_and(|member| !members.contains(member)) =>

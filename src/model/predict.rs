@@ -12,8 +12,8 @@ use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
 use super::wrapper::Wrappers;
 use crate::case::{
-    Array, Behaviour, Call, Case, Class, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement, Step, Verdict,
-    Via,
+    Array, Behaviour, Call, Case, Class, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement,
+    Step, Verdict, Via,
 };
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
 

@@ -12,7 +12,8 @@ pub const PROFILES: &str = "How each implementation builds its keys: the tables 
 /// What the whole document says of itself.
 #[must_use]
 pub fn lead(spec: &Spec) -> String {
-    let stale = |rule: &&Rule| rule.expect.values().any(|said| said.by_version().any(|(_, outcome)| outcome.is_stale()));
+    let stale =
+        |rule: &&Rule| rule.expect.values().any(|said| said.by_version().any(|(_, outcome)| outcome.is_stale()));
     format!(
         "{} laws of what is in the cache key of a jitted function, {} of them hazards: hits that are stale. A verdict \
          says how deep a call had to go: `hit`, `dispatch` (the fast path missed, nothing was rebuilt), `compile`, \

@@ -41,11 +41,16 @@ def entry(wrapper: Any, via: str) -> Callable[..., Any]:
 
 def cold(function: Any, options: dict[str, Any], args: Any, kwargs: Any) -> None:
     """Traces the function with these arguments as if nothing were cached: under a wrapper of its own."""
+    if any(map(_is_module, jax.tree_util.tree_leaves((args, kwargs), is_leaf=_is_module))):
+        # A hit writes the graphdef of the program that served it into the Module, which is then no longer what was passed.
+        return
     wrapper = nnx.jit(function, **options)
-    if hasattr(wrapper, "trace"):
-        wrapper.trace(*args, **kwargs)
-    else:
-        nnx.eval_shape(wrapper, *args, **kwargs)
+    # Before it had `trace` nothing but a call keeps the statics apart.
+    getattr(wrapper, "trace", wrapper)(*args, **kwargs)
+
+
+def _is_module(value: Any) -> bool:
+    return isinstance(value, nnx.Module)
 
 
 def clear_function(wrapper: Any) -> None:
