@@ -81,8 +81,7 @@ impl Repro {
         let (parsed, profile) = profile(spec, &implementation, &version)?;
         let outcome = file.expect.as_ref().filter(|_| is_own).and_then(|expect| expect.at(&parsed));
         // A planted pair's single verdict is that of its second call.
-        let predicted =
-            || predict(&file.case, profile).ok().map(|calls| calls.iter().map(Prediction::behaviour).collect());
+        let predicted = || predict(&file.case, profile).ok().map(|calls| calls.iter().map(Prediction::behaviour).collect());
         let expected = match outcome.map(|outcome| &outcome.calls[..]) {
             Some([second]) if file.case.calls().count() == 2 => vec![Verdict::TRACE.into(), second.clone()],
             Some(calls) => calls.to_vec(),

@@ -5,10 +5,10 @@ use serde_yaml::Value as Tree;
 
 use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
 use super::source::Source;
-use crate::case::{
-    Behaviour, Call, Case, DefForm, Dtype, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text,
+use crate::case::{Behaviour, Call, Case, DefForm, Dtype, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text};
+use crate::spec::{
+    Bindings, Body, CallSpec, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Version,
 };
-use crate::spec::{Bindings, Body, CallSpec, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Version};
 
 /// Why a draw gave no case.
 #[derive(Debug, Clone, PartialEq, Eq)]
