@@ -31,6 +31,15 @@ pub enum Class {
         #[serde(default, rename = "static")]
         static_: Vec<Name>,
     },
+    /// A `flax.nnx.Module`.
+    NnxModule {
+        /// Attributes that are an `nnx.Param` each; an instance is given their arrays.
+        #[serde(default)]
+        params: Vec<Name>,
+        /// Attributes that are no arrays, and so a part of the graphdef.
+        #[serde(default, rename = "static")]
+        static_: Vec<Name>,
+    },
     /// An ordinary class, unknown to pytrees, whose instances hold one `value`.
     Plain {
         /// What `__eq__` does.

@@ -193,7 +193,9 @@ impl<'c> Checker<'c> {
         let (needed, allowed): (&[&str], &[&str]) = match class {
             Class::Namedtuple(_) => (&["args"], &[]),
             Class::Node {} => (&["children"], &["aux"]),
-            Class::Dataclass { .. } | Class::Module { .. } | Class::PlainDataclass { .. } => (&["fields"], &[]),
+            Class::Dataclass { .. } | Class::Module { .. } | Class::NnxModule { .. } | Class::PlainDataclass { .. } => {
+                (&["fields"], &[])
+            }
             Class::Plain { .. } => (&[], &["value", "hash"]),
             Class::Enum(_) | Class::IntEnum(_) => (&["member"], &[]),
             Class::Subclass { .. } => (&["value"], &[]),
@@ -212,7 +214,9 @@ impl<'c> Checker<'c> {
                 error(format!("`args` must have {} elements", fields.len()))
             }
             Class::Dataclass { data, meta } => self.fields(new, data.iter().chain(meta)).or_else(error),
-            Class::Module { fields, static_ } => self.fields(new, fields.iter().chain(static_)).or_else(error),
+            Class::Module { fields, static_ } | Class::NnxModule { params: fields, static_ } => {
+                self.fields(new, fields.iter().chain(static_)).or_else(error)
+            }
             Class::PlainDataclass { fields, .. } => self.fields(new, fields.iter()).or_else(error),
             Class::Enum(members) | Class::IntEnum(members)
                 if new.member.as_ref().is_some_and(|member| !members.contains(member)) =>

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use indexmap::IndexMap;
 
 use super::compare::{Alone, Judgement, Testimony, judge};
-use super::hazard::Hazards;
 use super::finding::{Finding, depth, differences, size, statements};
+use super::hazard::Hazards;
 use super::summary::{Failure, FirstDifference, RuleCount, Summary};
 use crate::case::{Behaviour, Case, LayerSet};
-use crate::model::{Prediction, predict};
 use crate::generate::{Discard, Generator, Pair, Plan, Source, shrink};
+use crate::model::{Prediction, predict};
 use crate::spec::{Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
 

@@ -240,7 +240,7 @@ impl Namespace {
                 aux: part(&new.aux)?,
                 class,
             },
-            Class::Dataclass { .. } | Class::Module { .. } | Class::PlainDataclass { .. } => {
+            Class::Dataclass { .. } | Class::Module { .. } | Class::NnxModule { .. } | Class::PlainDataclass { .. } => {
                 Kind::Record { fields: self.named(new.fields.as_ref().unwrap_or(&IndexMap::new()))?, class }
             }
             Class::Plain { .. } => {

@@ -295,7 +295,7 @@ impl Flattener<'_> {
             }
             // Registering a class doesn't register its subclasses; Modules register themselves.
             Kind::Node { class, .. } | Kind::Record { class, .. }
-                if class.base.is_some() && !matches!(class.root(), Class::Module { .. }) =>
+                if class.base.is_some() && !matches!(class.root(), Class::Module { .. } | Class::NnxModule { .. }) =>
             {
                 return Ok(None);
             }
@@ -307,7 +307,8 @@ impl Flattener<'_> {
                 Class::Dataclass { data, meta } => {
                     (NodeKind::Dataclass(address(class)), attributes(fields, data), attributes(fields, meta))
                 }
-                Class::Module { fields: data, static_ } => {
+                // The graphdef of an nnx.Module is the aux data of what it becomes.
+                Class::Module { fields: data, static_ } | Class::NnxModule { params: data, static_ } => {
                     (NodeKind::Custom(address(class)), attributes(fields, data), attributes(fields, static_))
                 }
                 _ => return Ok(None),

@@ -14,6 +14,7 @@ mod build;
 mod digest;
 mod eager;
 mod flatten;
+mod generation;
 mod key;
 mod object;
 mod predict;

@@ -8,13 +8,14 @@ use super::buffers::{Gone, uses_a_donated_one};
 use super::build::{BuildError, Namespace};
 use super::digest::{Digest, body};
 use super::eager::Stopped;
+use super::generation::Generations;
 use super::key::{Difference, Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
 use super::wrapper::Wrappers;
 use crate::case::{
-    Array, Behaviour, Call, Case, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement, Step,
-    Verdict, Via,
+    Array, Behaviour, Call, Case, Class, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement,
+    Step, Verdict, Via,
 };
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
 
@@ -88,12 +89,13 @@ pub struct Simulation<'c> {
     pub(super) profile: &'c Profile,
     names: Namespace,
     function: Obj,
+    wrappers: Wrappers,
+    generations: Generations,
     tables: Vec<Entries>,
     /// What each program was traced from, in the order of their numbers.
     programs: Vec<Rc<Digest>>,
     /// The primitives that eager loops made: the jaxprs and the number of steps that are their parameters.
     primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
-    wrappers: Wrappers,
     gone: Gone,
     explains: bool,
 }
@@ -107,8 +109,9 @@ impl<'c> Simulation<'c> {
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
         let (programs, primitives, gone) = (Vec::new(), Vec::new(), Gone::default());
-        let wrappers = Wrappers::default();
-        Ok(Self { case, profile, names, function, tables, programs, primitives, wrappers, gone, explains: false })
+        let (wrappers, generations) = (Wrappers::default(), Generations::default());
+        let explains = false;
+        Ok(Self { case, profile, names, function, wrappers, generations, tables, programs, primitives, gone, explains })
     }
 
     /// The same, and each prediction says how the keys differ.
@@ -120,7 +123,10 @@ impl<'c> Simulation<'c> {
     pub fn step(&mut self, step: &Step) -> Result<Option<Prediction>, ModelError> {
         match step {
             Step::Call(call) => return self.call(call).map(Some),
-            Step::Drop(name) => self.names.forget(name),
+            Step::Drop(name) => {
+                self.names.forget(name);
+                self.wrappers.forget_dropped();
+            }
             Step::Mutate(mutation) => self.mutate(mutation)?,
             Step::Delete(name) => self.gone.delete(self.names.object(name)),
             Step::Clear(scope) => self.clear(*scope)?,
@@ -149,18 +155,19 @@ impl<'c> Simulation<'c> {
             ClearScope::Jax => {
                 self.tables.iter_mut().for_each(|entries| entries.clear(None));
                 if self.profile.clearing_detaches_wrappers {
-                    self.wrappers.part();
+                    self.generations.part();
                 }
             }
             // Its own wrappers alone have anything that equinox clears.
-            ClearScope::Equinox if self.profile.arguments == ArgumentStyle::Partition => self.wrappers.part(),
+            ClearScope::Equinox if self.profile.arguments == ArgumentStyle::Partition => self.generations.part(),
             ClearScope::Equinox => {}
             ClearScope::Function => {
+                let owner = self.wrappers.of(self.profile.keyed_by, None, None, &self.function, &self.case.options);
                 for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
                     match table.table {
                         // Cleared for every function (`jit_evict_fn`).
                         TableName::Infer => entries.clear(None),
-                        _ => entries.clear(Some(&self.function)),
+                        _ => entries.clear(Some(&owner)),
                     }
                 }
             }
@@ -186,11 +193,13 @@ impl<'c> Simulation<'c> {
         if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
             return self.call_eagerly(parameters, call, &invocation);
         }
-        let generation = self.wrappers.generation(call, &function, options);
+        let generation = self.generations.generation(call, &function, options);
         let mut sorted = sort(self.profile, &invocation);
         if let Ok(arguments) = &mut sorted {
             self.gone.mark(arguments, self.profile);
         }
+        let (form, name) = (call.function.as_ref(), call.wrapper.as_ref());
+        let owner = self.wrappers.of(self.profile.keyed_by, form, name, &function, options);
         let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
         let fast = self.fast_arguments(&invocation);
         let mut differences = Vec::new();
@@ -199,7 +208,8 @@ impl<'c> Simulation<'c> {
             Err(raised) => Err(raised.clone()),
             Ok(arguments) => {
                 let raises = call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new);
-                let whole = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via, generation };
+                let whole =
+                    Ingredients { function: &owner, arguments, options, ambient: &ambient, via: call.via, generation };
                 let fast = match &fast {
                     None => Some(whole),
                     Some(Ok(arguments)) => Some(Ingredients { arguments, ..whole }),
@@ -210,7 +220,14 @@ impl<'c> Simulation<'c> {
         };
         let stale = match (&outcome, &sorted) {
             (Ok(Served { program: Some(program), .. }), Ok(arguments)) => {
-                let now = Ingredients { function: &function, arguments, options, ambient: &ambient, via: call.via, generation };
+                let now = Ingredients {
+                    function: &function,
+                    arguments,
+                    options,
+                    ambient: &ambient,
+                    via: call.via,
+                    generation,
+                };
                 self.stale(*program, &now, call.raises.as_deref())
             }
             _ => None,
@@ -262,7 +279,8 @@ impl<'c> Simulation<'c> {
         let arguments = Arguments::default();
         let ambient = Ambient::of(&self.case.context, &call.context, self.profile)?;
         let Invocation { function, args, options, .. } = *invocation;
-        let whole = Ingredients { function, arguments: &arguments, options, ambient: &ambient, via: call.via, generation: 0 };
+        let whole =
+            Ingredients { function, arguments: &arguments, options, ambient: &ambient, via: call.via, generation: 0 };
         let mut differences = Vec::new();
         let verdict = match self.eager(parameters, &whole, args, &mut differences) {
             Ok(missed) => Verdict::Missed(missed),
@@ -284,6 +302,15 @@ impl<'c> Simulation<'c> {
         let mut options = call.options.clone();
         options.static_argnums.retain(|number| *number >= 0);
         Some(sort(self.profile, &Invocation { options: &options, ..*call }))
+    }
+
+    /// What the model doesn't know it doesn't guess.
+    fn refuse(&self) -> Result<(), ModelError> {
+        let is_module = |class: &Class| matches!(class, Class::NnxModule { .. });
+        if !self.profile.takes_nnx_modules && self.case.classes.values().any(is_module) {
+            return Err(ModelError::Unsupported(format!("what an nnx.Module is to {}", self.profile.profile)));
+        }
+        Ok(())
     }
 
     fn table(&self, name: TableName) -> Option<(usize, &'c Table)> {

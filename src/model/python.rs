@@ -178,6 +178,7 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Kind::Method(a), Kind::Method(b)) => Ok(is(a, b)),
         (Kind::ModuleMethod(a), Kind::ModuleMethod(b)) => equal(a, b),
         (Kind::ModuleWrapper(a, f), Kind::ModuleWrapper(b, g)) => Ok(a == b && same_or_equal(f, g)?),
+        (Kind::Record { class, .. }, _) if matches!(class.root(), Class::NnxModule { .. }) => Ok(is(a, b)),
         (Kind::Record { class: a, fields: f }, Kind::Record { class: b, fields: g }) => {
             if !Rc::ptr_eq(a, b) {
                 return Ok(false);
@@ -397,6 +398,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
                     hash(value)?.hash(&mut hasher);
                 }
             }
+            Class::NnxModule { .. } => identity_hash(obj).hash(&mut hasher),
             // `eq=True` without `frozen=True` sets `__hash__` to None.
             _ => return Err(Raised::new("TypeError")),
         },

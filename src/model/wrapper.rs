@@ -1,58 +1,56 @@
-//! Wrappers: what `jax.jit(f)` returned, and which tables it came to have.
-//!
-//! Sources: `jax/_src/pjit.py` (`_cpp_pjit`, `_cpp_pjit_evict_fn`), `equinox/_jit.py` (`_filter_jit_cache`); measured with
-//! sequences of calls, clearings and new wrappers.
+//! What a wrapper makes of the function under test, where the tables have that and not the function itself.
 
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use super::object::{Kind, Obj};
-use crate::case::{Call, Form, JitOptions, Name, Value};
+use crate::case::{Form, JitOptions, Name, Value};
+use crate::spec::KeyedBy;
 
-/// The wrappers that a case keeps.
+/// The wrappers of a case: user code makes one for each function that it keeps and each set of options, or several
+/// that a case tells apart by name.
 #[derive(Debug, Default)]
-pub struct Wrappers {
-    known: Vec<Wrapper>,
-    /// How often the tables of wrappers to come were parted from those of the present ones.
-    generation: u64,
-}
+pub struct Wrappers(Vec<(Obj, Vec<Wrapper>)>);
 
 #[derive(Debug)]
 struct Wrapper {
-    of: Weak<Kind>,
     options: JitOptions,
     name: Option<Name>,
-    generation: u64,
+    object: Obj,
 }
 
 impl Wrappers {
-    /// From now on, new wrappers have tables of their own.
-    pub fn part(&mut self) {
-        self.generation += 1;
+    /// What the tables have for `function`. One that is written in place, as the `form` says, is wrapped for that call only.
+    pub fn of(
+        &mut self,
+        by: KeyedBy,
+        form: Option<&Value>,
+        name: Option<&Name>,
+        function: &Obj,
+        options: &JitOptions,
+    ) -> Obj {
+        let wrapped = || Rc::new(Kind::Opaque(Some(Rc::clone(function))));
+        let kept = |form: &Value| matches!(form, Value::Form(form) if matches!(**form, Form::Ref(_)));
+        if by == KeyedBy::Function {
+            return Rc::clone(function);
+        }
+        if !form.is_none_or(kept) {
+            return wrapped();
+        }
+        let i = self.0.iter().position(|(known, _)| Rc::ptr_eq(known, function)).unwrap_or_else(|| {
+            self.0.push((Rc::clone(function), Vec::new()));
+            self.0.len() - 1
+        });
+        let wrappers = &mut self.0[i].1;
+        if let Some(known) = wrappers.iter().find(|known| known.options == *options && known.name.as_ref() == name) {
+            return Rc::clone(&known.object);
+        }
+        let object = wrapped();
+        wrappers.push(Wrapper { options: options.clone(), name: name.cloned(), object: Rc::clone(&object) });
+        object
     }
 
-    /// The generation of the wrapper that is called, which is made now if it wasn't before.
-    pub fn generation(&mut self, call: &Call, function: &Obj, options: &JitOptions) -> u64 {
-        let is_it = |known: &&Wrapper| {
-            known.name == call.wrapper
-                && known.options == *options
-                && known.of.upgrade().is_some_and(|of| Rc::ptr_eq(&of, function))
-        };
-        if let Some(known) = self.known.iter().find(is_it) {
-            return known.generation;
-        }
-        if is_kept(call) {
-            let (name, of) = (call.wrapper.clone(), Rc::downgrade(function));
-            self.known.push(Wrapper { of, options: options.clone(), name, generation: self.generation });
-        }
-        self.generation
-    }
-}
-
-/// Whether the function of the call, and so its wrapper, lives on after it.
-fn is_kept(call: &Call) -> bool {
-    match &call.function {
-        None => true,
-        Some(Value::Form(form)) => matches!(**form, Form::Ref(_)),
-        Some(_) => false,
+    /// Lets go of the wrappers of functions that nothing else holds.
+    pub fn forget_dropped(&mut self) {
+        self.0.retain(|(function, wrappers)| Rc::strong_count(function) > 1 + wrappers.len());
     }
 }

@@ -48,12 +48,15 @@ pub fn rule(spec: &Spec, rule: &Rule) -> String {
     if !places.is_empty() {
         let _ = writeln!(page, "  in {places}");
     }
-    // Loops of which the same is said share a line.
+    // Loops of which the same is said share a line, and so do those that follow an implementation with it.
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for (implementation, expectation) in &rule.expect {
         let statements = statements(spec, implementation, expectation);
-        match said.last_mut() {
-            Some((names, same)) if *same == statements && names.starts_with("lax.") => {
+        let profile = spec.profiles.iter().find(|profile| profile.profile == *implementation);
+        let followed = profile.and_then(|profile| profile.follows.as_deref());
+        let shared = |names: &String| names.starts_with("lax.") || followed == Some(names);
+        match said.iter_mut().find(|(names, same)| *same == statements && shared(names)) {
+            Some((names, _)) => {
                 names.push_str(", ");
                 names.push_str(implementation);
             }
@@ -106,6 +109,9 @@ fn unsaid(spec: &Spec, implementation: &str, says: impl Fn(&crate::spec::Version
 #[must_use]
 pub fn profile(profile: &Profile) -> String {
     let mut page = format!("{} {}\n{}\n", profile.profile, profile.versions, wrapped(&profile.about, "  "));
+    if let Some(followed) = &profile.follows {
+        let _ = writeln!(page, "  follows: {followed}, whose rules hold here as well where they don't name it");
+    }
     let _ = writeln!(page, "  positions: {}", profile.positions.join(", "));
     for table in &profile.tables {
         let _ = writeln!(page, "  table {:?}", table.table);

@@ -14,9 +14,11 @@ use serde_yaml::Value as Tree;
 
 use super::check::{check_shape, check_variables};
 use super::fingerprint::Fingerprint;
+use super::follow::overlaid;
 use super::spans::{Spans, Step};
 use super::{
-    Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Profile, Rule, RuleFile, SourceRef, Version,
+    Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Profile, Rule, RuleFile, SourceRef, Version, follow,
+    group,
 };
 use crate::case::{Behaviour, Case};
 
@@ -130,12 +132,13 @@ impl Spec {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut loader = Loader::default();
         let (mut contexts, mut flags, mut fingerprint) = (None, None, Fingerprint::default());
+        let mut profiles = Vec::new();
         for file in &files {
             let reader = Reader::new(file);
             fingerprint.add(&file.name, &reader.tree);
             match file.name.split_once('/') {
                 Some(("rules", _)) => loader.rules(reader),
-                Some(("profiles", _)) => loader.profile(reader),
+                Some(("profiles", _)) => profiles.push(reader),
                 Some(("cases", _)) => loader.cases(reader),
                 _ if file.name == "contexts.yaml" => {
                     contexts = Some(loader.read::<Contexts>(&reader, &[], &reader.tree))
@@ -151,6 +154,7 @@ impl Spec {
                 ),
             }
         }
+        loader.profiles(&profiles);
         let contexts = contexts.unwrap_or_else(|| {
             let missing = SpecFile { name: "contexts.yaml".into(), text: String::new() };
             loader.report(&Reader::new(&missing), &[], None, "the file is missing".into(), None);
@@ -385,9 +389,13 @@ impl Loader {
         self.families.push(Family { name: file.family, about: file.about });
     }
 
-    fn profile(&mut self, reader: Reader<'_>) {
-        if let Some(profile) = self.read::<Profile>(&reader, &[], &reader.tree) {
-            self.profiles.push((profile, Origin { file: reader.file.clone(), path: Vec::new() }));
+    fn profiles(&mut self, readers: &[Reader<'_>]) {
+        let known: Vec<&Tree> = readers.iter().map(|reader| &reader.tree).collect();
+        for reader in readers {
+            for tree in overlaid(&reader.tree, &known) {
+                let Some(profile) = self.read::<Profile>(reader, &[], &tree) else { continue };
+                self.profiles.push((profile, Origin { file: reader.file.clone(), path: Vec::new() }));
+            }
         }
     }
 
@@ -437,7 +445,10 @@ impl Loader {
     /// What can be seen only when everything is there.
     fn check(&mut self, contexts: &Contexts) {
         let known: Vec<&Profile> = self.profiles.iter().map(|(profile, _)| profile).collect();
-        self.rules.values_mut().for_each(|(rule, _)| super::group::expand(rule, &known));
+        for (rule, _) in self.rules.values_mut() {
+            group::expand(rule, &known);
+            follow::expand(rule, &known);
+        }
         let implementations: Vec<String> = {
             let mut names: Vec<_> = self.profiles.iter().map(|(profile, _)| profile.profile.clone()).collect();
             names.sort();

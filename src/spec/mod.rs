@@ -9,6 +9,7 @@ mod diagnostic;
 mod expect;
 mod fingerprint;
 mod flags;
+mod follow;
 mod group;
 mod load;
 mod pattern;
@@ -25,7 +26,7 @@ pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use pattern::{Bindings, FillError, Pattern};
 pub use profile::{
     ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey,
-    Held, LeafComponent, LeafKind, LeafRule, Parameter, Profile, Role, StaticEquality, Table, TableName,
+    Held, KeyedBy, LeafComponent, LeafKind, LeafRule, Parameter, Profile, Role, StaticEquality, Table, TableName,
 };
 pub use rule::{
     Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile,

@@ -16,12 +16,22 @@ use crate::case::Dtype;
 pub struct Profile {
     /// The implementation's name, such as `jax.jit`.
     pub profile: String,
+    /// The implementation that this one is built on. What isn't said here is as in each of its profiles, versions included;
+    /// and what a rule says of it holds here as well, unless the rule names this implementation.
+    #[serde(default)]
+    pub follows: Option<String>,
     /// The versions that the profile holds for.
     pub versions: Requirement,
     /// What is worth knowing about it.
     pub about: String,
     /// How arguments become trees and statics.
     pub arguments: ArgumentStyle,
+    /// What the tables have for the function under test.
+    #[serde(default)]
+    pub keyed_by: KeyedBy,
+    /// Whether an `nnx.Module` among the arguments is a tree of its Variables; the model doesn't know what it is elsewhere.
+    #[serde(default)]
+    pub takes_nnx_modules: bool,
     /// The positions that a pair can be planted in.
     pub positions: Vec<String>,
     /// What each kind of leaf is; the first rule that names the kind decides.
@@ -95,6 +105,18 @@ pub enum ArgumentStyle {
     /// A loop or a conditional of `jax.lax` that runs eagerly: what each argument is, in order. The jaxprs of the functions
     /// come first, then the fast path of a primitive that has them as parameters.
     ControlFlow(Vec<Parameter>),
+}
+
+/// What the tables have for the function under test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum KeyedBy {
+    /// The function itself.
+    #[default]
+    Function,
+    /// An object that each wrapper of it makes anew, so that two wrappers of one function share nothing.
+    Wrapper,
 }
 
 /// What an argument of a loop or a conditional is.

@@ -21,9 +21,10 @@ static PINS: LazyLock<Vec<Pin>> =
     LazyLock::new(|| serde_yaml::from_str(include_str!("environments.yaml")).expect("the pins are tested"));
 
 /// The implementations that the Python package has an adapter for.
-const ADAPTERS: [&str; 8] = [
+const ADAPTERS: [&str; 9] = [
     "jax.jit",
     "equinox.filter_jit",
+    "flax.nnx.jit",
     "lax.while_loop",
     "lax.scan",
     "lax.fori_loop",

@@ -17,6 +17,7 @@ fn rule_and_model_agree(
     #[values(
         "jax.jit",
         "equinox.filter_jit",
+        "flax.nnx.jit",
         "lax.while_loop",
         "lax.scan",
         "lax.fori_loop",

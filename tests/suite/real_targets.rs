@@ -22,6 +22,7 @@ fn target(name: &str) -> Box<dyn Target> {
 #[rstest]
 #[case("jax.jit")]
 #[case("equinox.filter_jit")]
+#[case("flax.nnx.jit")]
 #[case("jax.jit@0.6.2")]
 #[case("equinox.filter_jit@0.6.2")]
 // Here statics are compared without their hashes, in tables that all cases share.

@@ -47,12 +47,12 @@ def make(name: str, form: dict[str, Any], known: dict[str, Made]) -> Made:
     if kind == "subclass":
         return _subclass(name, spec["of"], known)
     makers: dict[str, Callable[[str, Any], type]] = {
-        "namedtuple": _namedtuple, "node": _node, "dataclass": _dataclass, "module": _module, "plain": _plain,
-        "plain_dataclass": _plain_dataclass, "enum": _enum, "int_enum": _int_enum,
+        "namedtuple": _namedtuple, "node": _node, "dataclass": _dataclass, "module": _module,
+        "nnx_module": _nnx_module, "plain": _plain, "plain_dataclass": _plain_dataclass, "enum": _enum, "int_enum": _int_enum,
     }  # fmt: skip
     if kind not in makers:
         raise Unsupported(f"class {kind}")
-    if kind not in ("node", "dataclass", "module"):
+    if kind not in ("node", "dataclass", "module", "nnx_module"):
         return Made(kind, makers[kind](name, spec))
     key = json.dumps([name, form])
     made = _free[key].pop() if _free[key] else makers[kind](name, spec)
@@ -106,6 +106,21 @@ def _module(name: str, spec: dict[str, Any]) -> type:
     }  # fmt: skip
     exec(f"class {name}(Module):\n" + "\n".join(lines), scope)
     return scope[name]
+
+
+def _nnx_module(name: str, spec: dict[str, Any]) -> type:
+    flax: Any = environment.optional("flax.nnx")
+    if flax is None:
+        raise Unsupported("flax.nnx.Module")
+
+    def __init__(self: Any, **fields: Any) -> None:  # noqa: N807
+        for field in spec.get("params", []):
+            setattr(self, field, flax.Param(fields[field]))
+        for field in spec.get("static", []):
+            setattr(self, field, fields[field])
+
+    looked_at = tuple(spec.get("static", []))
+    return type(flax.Module)(name, (flax.Module,), {"__init__": __init__, "looked_at": looked_at, **_method()})
 
 
 def _plain_dataclass(name: str, spec: dict[str, Any]) -> type:

@@ -137,7 +137,8 @@ def _parts(value: Any) -> Iterable[str]:
     for base in (int, float, str):
         if isinstance(value, base):
             return [base.__repr__(value)]
-    return [f"{name}={typed(part)}" for name, part in sorted(getattr(value, "__dict__", {}).items()) if name in _OURS]
+    looked_at = getattr(type(value), "looked_at", _OURS)
+    return [f"{name}={typed(part)}" for name, part in sorted(getattr(value, "__dict__", {}).items()) if name in looked_at]
 
 
 def _pairs(items: Any) -> list[str]:
@@ -145,4 +146,4 @@ def _pairs(items: Any) -> list[str]:
 
 
 _OURS = ("value", "children", "aux", "args", "kwargs")
-"""The attributes of instances of a case's classes that a body can look at. Not `hash`, which is the instance's own."""
+"""The attributes of instances of a case's classes that a body can look at, where the class doesn't say. Not `hash`, which is the instance's own."""

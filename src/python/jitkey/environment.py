@@ -14,6 +14,7 @@ DEVICES = "--xla_force_host_platform_device_count"
 NEEDS = {
     "jax.jit": ("jax",),
     "equinox.filter_jit": ("jax", "equinox"),
+    "flax.nnx.jit": ("jax", "flax"),
     "lax.while_loop": ("jax",),
     "lax.scan": ("jax",),
     "lax.fori_loop": ("jax",),
@@ -67,7 +68,7 @@ def about() -> dict[str, str | None]:
     import jax
 
     versions: dict[str, str | None] = {"python": platform.python_version()}
-    for library in ("jax", "jaxlib", "numpy", "equinox", "optax"):
+    for library in ("jax", "jaxlib", "numpy", "equinox", "flax", "optax"):
         versions[library] = getattr(optional(library), "__version__", None)
     versions["platform"] = jax.default_backend().upper()
     return versions

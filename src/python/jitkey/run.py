@@ -16,7 +16,7 @@ from . import classes, contexts, control_flow, digest, environment, flags, funct
 from .build import NOTHING, Builder
 from .errors import Malformed, Unsupported, describe
 
-MODULES = {"jax.jit": "jax_jit", "equinox.filter_jit": "equinox_filter_jit"}
+MODULES = {"jax.jit": "jax_jit", "equinox.filter_jit": "equinox_filter_jit", "flax.nnx.jit": "flax_nnx_jit"}
 
 CLEARED_EVERY = 250
 """Cases between two clearings of all caches, which bound memory and give the lent classes back."""

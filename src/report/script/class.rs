@@ -37,6 +37,7 @@ impl Writer<'_> {
                 body.extend(declared.collect::<Vec<_>>());
                 ("", "(eqx.Module)")
             }
+            Class::NnxModule { .. } => return Err(ScriptError::new("a class that is an nnx.Module")),
             Class::Plain { eq, hash, callable: _ } => {
                 body.push(
                     "def __init__(self, value=None, hash=0):\n    self.value, self.hash = value, hash".to_owned(),

@@ -1,0 +1,58 @@
+"""The target `flax.nnx.jit`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from flax import nnx
+
+from .errors import Unsupported
+
+name = "flax.nnx.jit"
+
+
+def wrap(function: Any, options: dict[str, Any]) -> Any:
+    """The function under `nnx.jit`, as a user writes it."""
+    for option in ("donate", "compiler_options"):
+        if option in options:
+            raise Unsupported(f"the option {option}")
+    return nnx.jit(function, **options)
+
+
+def entry(wrapper: Any, via: str) -> Callable[..., Any]:
+    """What is called for that use of the function."""
+    if via == "call":
+        return wrapper
+    if via == "compile":
+        return lambda *args, **kwargs: wrapper.lower(*args, **kwargs).compile()
+    if via == "eval_shape" or (via == "trace" and not hasattr(wrapper, "trace")):
+        return lambda *args, **kwargs: nnx.eval_shape(wrapper, *args, **kwargs)
+    if via == "vmap":
+        return jax.vmap(wrapper)
+    if via == "grad":
+        return lambda *args, **kwargs: jax.vjp(wrapper, *args, **kwargs)[0]
+    if via in ("trace", "lower") and hasattr(wrapper, via):
+        return getattr(wrapper, via)
+    raise Unsupported(f"via {via}")
+
+
+def cold(function: Any, options: dict[str, Any], args: Any, kwargs: Any) -> None:
+    """Traces the function with these arguments as if nothing were cached: under a wrapper of its own."""
+    if any(map(_is_module, jax.tree_util.tree_leaves((args, kwargs), is_leaf=_is_module))):
+        # A hit writes the graphdef of the program that served it into the Module, which is then no longer what was passed.
+        return
+    wrapper = nnx.jit(function, **options)
+    # Before it had `trace` nothing but a call keeps the statics apart.
+    getattr(wrapper, "trace", wrapper)(*args, **kwargs)
+
+
+def _is_module(value: Any) -> bool:
+    return isinstance(value, nnx.Module)
+
+
+def clear_function(wrapper: Any) -> None:
+    """Clears what is cached for one function."""
+    wrapper.jitted_fn.clear_cache()
