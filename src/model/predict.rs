@@ -103,6 +103,10 @@ pub struct Simulation<'c> {
 impl<'c> Simulation<'c> {
     /// An empty cache, and the objects of `case`.
     pub fn new(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
+        let is_module = |class: &Class| matches!(class, Class::NnxModule { .. });
+        if !profile.takes_nnx_modules && case.classes.values().any(is_module) {
+            return Err(ModelError::Unsupported(format!("what an nnx.Module is to {}", profile.profile)));
+        }
         let treedefs = profile.tables.iter().find_map(|table| table.tree).unwrap_or_default();
         let names = Namespace::of(case, treedefs)?;
         let function = names.build(&case.function)?;
@@ -302,15 +306,6 @@ impl<'c> Simulation<'c> {
         let mut options = call.options.clone();
         options.static_argnums.retain(|number| *number >= 0);
         Some(sort(self.profile, &Invocation { options: &options, ..*call }))
-    }
-
-    /// What the model doesn't know it doesn't guess.
-    fn refuse(&self) -> Result<(), ModelError> {
-        let is_module = |class: &Class| matches!(class, Class::NnxModule { .. });
-        if !self.profile.takes_nnx_modules && self.case.classes.values().any(is_module) {
-            return Err(ModelError::Unsupported(format!("what an nnx.Module is to {}", self.profile.profile)));
-        }
-        Ok(())
     }
 
     fn table(&self, name: TableName) -> Option<(usize, &'c Table)> {
