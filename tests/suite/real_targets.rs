@@ -40,6 +40,8 @@ fn rule_model_and_target_agree(#[case] name: &str) {
     let rules = campaign(&about.implementation, &about.version, 0, |_| true).generator.rules().len() as u64;
     let mut campaign = campaign(&about.implementation, &about.version, rules * PAIRS_A_RULE, |_| true);
     campaign.visible = about.layers;
+    let (generator, unknown_flags) = campaign.generator.with_flags(&about.flags);
+    (campaign.generator, campaign.unknown_flags) = (generator, unknown_flags);
     let summary = campaign.run(target, &|| unreachable!("there is one job"), &|_| {}).unwrap();
     let shown: Vec<_> = summary.findings.iter().map(|one| finding(1, one, None, Style::PLAIN)).collect();
     assert!(summary.conforms(), "{:?}\n{}", summary.failures, shown.join("\n"));
