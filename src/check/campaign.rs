@@ -22,7 +22,7 @@ const BATCH: u64 = 64;
 /// How often a draw that gave no case is repeated.
 const DRAWS: u64 = 8;
 /// How many disagreements are made small; the rest is counted.
-const SHRUNK: usize = 20;
+const SHRUNK: usize = 10;
 /// How many cases are tried to make one disagreement small.
 const SHRINK_BUDGET: usize = 600;
 /// How many pairs of a single rule are tried before a composed disagreement is taken as composed.

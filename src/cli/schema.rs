@@ -47,7 +47,7 @@ impl SchemaOf {
 fn schema(name: SchemaName) -> Schema {
     match name {
         SchemaName::Rules => schema_for!(RuleFile),
-        SchemaName::Profile => schema_for!(Profile),
+        SchemaName::Profile => profile(),
         SchemaName::Contexts => schema_for!(Contexts),
         SchemaName::Flags => schema_for!(Flags),
         SchemaName::Cases => schema_for!(Vec<CaseFile>),
@@ -55,6 +55,16 @@ fn schema(name: SchemaName) -> Schema {
         SchemaName::Protocol => schema_for!(Lines),
         SchemaName::Report => schema_for!(Report),
     }
+}
+
+/// A profile says everything, or follows another and says what is different.
+fn profile() -> Schema {
+    let mut schema = schema_for!(Profile);
+    if let Some(all) = schema.remove("required") {
+        let either = serde_json::json!([{ "required": all }, { "required": ["profile", "follows"] }]);
+        schema.insert("anyOf".to_owned(), either);
+    }
+    schema
 }
 
 /// What jitkey writes, and what a target answers.
