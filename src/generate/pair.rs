@@ -133,7 +133,7 @@ impl<'s> Generator<'s> {
     #[must_use]
     pub fn tracing_only(mut self) -> Self {
         let traces =
-            |rule: &Rule, outcome: &Outcome| rule.pair.is_some() && !(rule.body == Body::Uses && can_raise(outcome));
+            |rule: &Rule, outcome: &Outcome| rule.pair.is_some() && !(rule.body != Body::Any && can_raise(outcome));
         self.rules.retain(|(rule, outcome)| traces(rule, outcome));
         self.composable.retain(|rule| self.rules.iter().any(|(kept, _)| kept.id == rule.id));
         Self { via: Via::Trace, ..self }

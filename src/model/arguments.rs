@@ -39,6 +39,8 @@ pub struct Leaf {
     pub error_when_missed: Option<Raised>,
     /// The exception that it raises when it becomes an argument of the program.
     pub error_when_kept: Option<Raised>,
+    /// The exception that it raises once the jaxpr is there.
+    pub error_when_lowered: Option<Raised>,
     /// The exception that it raises on the fast path.
     pub error_when_fast: Option<Raised>,
     /// Whether it keeps the call off the fast path.
@@ -476,6 +478,7 @@ impl Sorter<'_> {
             donated: false,
             error_when_missed: raised(&rule.error_when_missed),
             error_when_kept: raised(&rule.error_when_used).filter(|_| kept),
+            error_when_lowered: raised(&rule.error_when_lowered),
             error_when_fast: None,
             never_fast: rule.never_fast,
         })

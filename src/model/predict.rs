@@ -432,6 +432,11 @@ impl<'c> Simulation<'c> {
         deepest: Layer,
     ) -> Result<Served, Raised> {
         let function = call.function;
+        let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad | Via::Jvp);
+        let mut looked_at = call.arguments.leaves.iter().filter(|leaf| runs || leaf.kept);
+        if let Some(raised) = looked_at.find_map(|leaf| leaf.error_when_lowered.clone()) {
+            return Err(raised);
+        }
         devices_agree(call.arguments, self.profile.unused_arguments_have_devices)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
@@ -449,7 +454,6 @@ impl<'c> Simulation<'c> {
                 }
             };
         }
-        let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad | Via::Jvp);
         let twice = uses_a_donated_one(call.arguments).then(|| Raised::new(&self.profile.runtime_error));
         let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()).or(twice);
         match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {

@@ -168,6 +168,10 @@ pub struct LeafRule {
     /// The exception that comes when the value becomes an argument of the program, so only if the body uses it.
     #[serde(default)]
     pub error_when_used: Option<String>,
+    /// The exception that comes once the jaxpr is there: a call that runs looks at every argument, and lowering alone at
+    /// those that the body uses.
+    #[serde(default)]
+    pub error_when_lowered: Option<String>,
     /// The exception that comes only if the fast path is missed, which does not look closely.
     #[serde(default)]
     pub error_when_missed: Option<String>,

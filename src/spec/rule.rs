@@ -133,6 +133,8 @@ pub enum Body {
     Any,
     /// It uses all of them.
     Uses,
+    /// It may use them or not, and the program is run: tracing alone doesn't raise.
+    Runs,
 }
 
 /// How much may stand around a pair.

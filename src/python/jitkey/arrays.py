@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax._src.array import ArrayImpl
-from jax._src.lax.lax import _convert_element_type
 
 from .dtypes import WIDE, numpy_dtype
 from .errors import Malformed, Unsupported
@@ -44,7 +43,7 @@ def array(text: str, *, shared: bool) -> Any:
     if parts["numpy"]:
         return _numpy(parts)
     if not shared:
-        return _jax(parts, {})
+        return _jax(parts, {}, shared=False)
     return _pooled(text, parts, {})
 
 
@@ -55,7 +54,7 @@ def array_form(form: dict[str, Any], *, shared: bool) -> Any:
         return _subclass(_order(_numpy(parts), form.get("order", "c")), form.get("subclass", "ndarray"))
     placement = form.get("placement", {})
     if not shared:
-        return _jax(parts, placement)
+        return _jax(parts, placement, shared=False)
     return _pooled(json.dumps(form), parts, placement)
 
 
@@ -88,8 +87,14 @@ def _pooled(key: str, parts: dict[str, Any], placement: dict[str, Any]) -> jax.A
     if value is None or value.is_deleted():
         if len(_pool) >= _POOL_SIZE:
             _pool.clear()
-        value = _pool[key] = _jax(parts, placement)
+        value = _pool[key] = _jax(parts, placement, shared=True)
     return _another(value)
+
+
+def _weak(value: jax.Array) -> jax.Array:
+    """The array with a weak type."""
+    aval = value.aval.update(weak_type=True)
+    return ArrayImpl(aval, value.sharding, value._arrays, committed=value._committed, _skip_checks=True)
 
 
 def _another(value: jax.Array) -> jax.Array:
@@ -139,28 +144,25 @@ def _subclass(value: np.ndarray, subclass: str) -> np.ndarray:
     return value.view(UserArray) if subclass == "user" else value
 
 
-def _jax(parts: dict[str, Any], placement: dict[str, Any]) -> jax.Array:
+def _jax(parts: dict[str, Any], placement: dict[str, Any], *, shared: bool) -> jax.Array:
     try:
         if parts["key"]:
             return _key(parts)
-        value = _uncommitted(parts, placement.get("device", 0) if not placement.get("committed") else 0)
+        value = _uncommitted(parts, placement.get("device", 0) if not placement.get("committed") else 0, shared)
         return _placed(value, parts, placement)
     except (TypeError, ValueError, KeyError, NotImplementedError) as error:
         raise Unsupported(f"array {parts['dtype'] or parts['key']}: {error}") from error
 
 
-def _uncommitted(parts: dict[str, Any], device: int) -> jax.Array:
+def _uncommitted(parts: dict[str, Any], device: int, shared: bool) -> jax.Array:
     with contextlib.ExitStack() as stack:
         if parts["dtype"] in WIDE:
             stack.enter_context(enable_x64(True))
         if device:
             stack.enter_context(jax.default_device(_device(device)))
-        value = jnp.asarray(_filled(parts))
-        if parts["weak"]:
-            value = _convert_element_type(value, value.dtype, weak_type=True)
-            if not value.weak_type:
-                raise Unsupported(f"weakly typed {parts['dtype']}")
-    return value
+        # device_put compiles nothing, but the array may live in NumPy's memory, which nobody can donate.
+        value = (jax.device_put if shared else jnp.asarray)(_filled(parts))
+    return _weak(value) if parts["weak"] else value
 
 
 def _placed(value: jax.Array, parts: dict[str, Any], placement: dict[str, Any]) -> jax.Array:

@@ -23,6 +23,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import config
+
+from .observe import unobserved
 
 
 class Served(list):
@@ -45,6 +48,7 @@ jax.tree_util.register_pytree_node(
 
 _numbers = itertools.count(1)
 _texts: dict[int, str] = {}
+_probed: dict[tuple[str, tuple[str, ...]], str] = {}
 _probing = False
 
 
@@ -91,11 +95,17 @@ def _programs() -> Any:
 
 
 def _probe() -> str:
-    try:
-        # A new function each time: what is probed for is what jax's own cache of jaxprs doesn't see.
-        return re.sub("0x[0-9a-f]+", "", str(jax.make_jaxpr(lambda: _programs())()))
-    except Exception as error:
-        return type(error).__name__
+    """What the programs are traced to, in which every config flag and context may show."""
+    values = tuple(repr(holder.value) for holder in jax.config._value_holders.values())
+    state = repr(config.trace_context()), values
+    if state not in _probed:
+        with unobserved():
+            try:
+                # A new function each time: what is probed for is what jax's own cache of jaxprs doesn't see.
+                _probed[state] = re.sub("0x[0-9a-f]+", "", str(jax.make_jaxpr(lambda: _programs())()))
+            except Exception as error:
+                _probed[state] = type(error).__name__
+    return _probed[state]
 
 
 def typed(value: Any) -> str:

@@ -72,6 +72,16 @@ def observed(missed: list[str], *, counted: bool, dispatched: bool) -> Iterator[
         missed.extend(layer for layer in LAYERS if layer in seen)
 
 
+@contextlib.contextmanager
+def unobserved() -> Iterator[None]:
+    """What is done inside is no part of the call."""
+    on, _watch.on = _watch.on, False
+    try:
+        yield
+    finally:
+        _watch.on = on
+
+
 def install() -> None:
     """Puts the hook and the listener in place, once for the process."""
     infer_params = pjit._infer_params

@@ -38,20 +38,21 @@ class Runner:
         observe.install()
         memo.install()
         self.run_since_clearing = 0
-        self._warm_up()
+        self.warm: set[str] = set()
+        self._warm_up({})
         gc.collect()
         gc.freeze()
         gc.set_threshold(100_000, 50, 100)
 
-    def _warm_up(self) -> None:
-        """Two calls, so that what jax sets up lazily is not put down to a case.
+    def _warm_up(self, flags: dict[str, Any]) -> None:
+        """A call of each form that the target needs, so that what jax sets up lazily is not put down to a case.
 
-        Without jit, filter_jit's own operations run one by one, and each is compiled when it is first met.
+        Flags bring more of it: without jit, or with constants folded, filter_jit's own operations run one by one, and each
+        is compiled when it is first met.
         """
         for args in getattr(self.target, "examples", [["f32[2]"]]):
-            call: dict[str, Any] = {"args": args}
-            bare = {**call, "context": {"flags": {"jax_disable_jit": True}}}
-            _Run(self.target, {"steps": [{"call": call}, {"call": bare}]}, sys.getrecursionlimit(), shared=True).steps()
+            call: dict[str, Any] = {"args": args, "context": {"flags": flags}}
+            _Run(self.target, {"steps": [{"call": call}]}, sys.getrecursionlimit(), shared=True).steps()
 
     def introduce(self) -> dict[str, Any]:
         """What the target is, for the reply to `hello`."""
@@ -74,6 +75,11 @@ class Runner:
         meets_strangers = _compares_with_anything(case)
         if self.run_since_clearing >= CLEARED_EVERY or meets_strangers or _calls_a_global(case):
             self.clear()
+        for context in [case.get("context", {}), *filter(None, map(_context, case["steps"]))]:
+            flags = context.get("flags", {})
+            if flags and json.dumps(flags) not in self.warm:
+                self.warm.add(json.dumps(flags))
+                self._warm_up(flags)
         self.run_since_clearing += 1
         try:
             return {"result": {"calls": _Run(self.target, case, recursion_limit, shared=not donates).steps()}}
@@ -89,7 +95,8 @@ class Runner:
         jax.clear_caches()
         gc.collect()
         classes.reclaim()
-        self._warm_up()
+        self.warm.clear()
+        self._warm_up({})
         self.run_since_clearing = 0
 
 
