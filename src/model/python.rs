@@ -135,8 +135,10 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         // NumPy makes an array of a sequence that it is compared with.
         (Kind::Array(_), _)
         | (_, Kind::Array(_))
-        | (Kind::NumpyScalar(..), Kind::Tuple(_) | Kind::List(_) | Kind::Range(..))
-        | (Kind::Tuple(_) | Kind::List(_) | Kind::Range(..), Kind::NumpyScalar(..)) => arrays_equal(a, b),
+        | (Kind::NumpyScalar(..), Kind::Tuple(_) | Kind::Namedtuple(..) | Kind::List(_) | Kind::Range(..))
+        | (Kind::Tuple(_) | Kind::Namedtuple(..) | Kind::List(_) | Kind::Range(..), Kind::NumpyScalar(..)) => {
+            arrays_equal(a, b)
+        }
         // Dates and the like, which are no numbers.
         (Kind::NumpyScalar(a, x), Kind::NumpyScalar(b, y)) => Ok(a == b && x == y),
         (Kind::Derived { base, .. }, _) => equal(base, b),
@@ -293,25 +295,48 @@ fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         // A jax.Array leaves the comparison with what it doesn't know to the other side.
         return Ok(false);
     }
-    let shape = |obj: &Obj| match &**obj {
-        Kind::Array(array) => array.shape.clone(),
-        Kind::Tuple(items) | Kind::List(items) => vec![items.len() as u64],
-        Kind::Range(..) => vec![range(obj).map_or(0, |(len, ..)| len.unsigned_abs())],
-        _ => Vec::new(),
-    };
-    let fill = |obj: &Obj| match &**obj {
-        Kind::Array(array) => Some(Number::Int(array.fill.unwrap_or(1).into())),
-        Kind::Tuple(items) | Kind::List(items) => items.first().and_then(|item| number(item)),
-        Kind::Range(start, ..) => Some(Number::Int((*start).into())),
-        other => number(other),
-    };
-    if broadcast(&shape(a), &shape(b)).map(|shape| shape.iter().product::<u64>()) != Some(1) {
+    let (a_shape, b_shape) = (array_shape(a)?, array_shape(b)?);
+    if broadcast(&a_shape, &b_shape).map(|shape| shape.iter().product::<u64>()) != Some(1) {
         return Err(Raised::new("ValueError"));
     }
-    Ok(match (fill(a), fill(b)) {
+    Ok(match (first_number(a), first_number(b)) {
         (Some(a), Some(b)) => numbers_equal(a, b),
         _ => false,
     })
+}
+
+/// The items of what NumPy takes for a sequence.
+fn items(obj: &Obj) -> Option<&[Obj]> {
+    match &**obj {
+        Kind::Tuple(items) | Kind::Namedtuple(_, items) | Kind::List(items) => Some(items),
+        _ => None,
+    }
+}
+
+/// The shape of the array that NumPy makes of a value; sequences that don't fit together are none.
+fn array_shape(obj: &Obj) -> Result<Vec<u64>, Raised> {
+    let Some(items) = items(obj) else {
+        return Ok(match &**obj {
+            Kind::Array(array) => array.shape.clone(),
+            Kind::Range(..) => vec![range(obj).map_or(0, |(len, ..)| len.unsigned_abs())],
+            _ => Vec::new(),
+        });
+    };
+    let shapes = items.iter().map(array_shape).collect::<Result<Vec<_>, _>>()?;
+    match shapes.first() {
+        Some(first) if shapes.iter().any(|shape| shape != first) => Err(Raised::new("ValueError")),
+        first => Ok(std::iter::once(items.len() as u64).chain(first.into_iter().flatten().copied()).collect()),
+    }
+}
+
+/// The first element of the array that NumPy makes of a value, if it is a number.
+fn first_number(obj: &Obj) -> Option<Number> {
+    match (items(obj), &**obj) {
+        (Some(items), _) => items.first().and_then(first_number),
+        (None, Kind::Array(array)) => Some(Number::Int(array.fill.unwrap_or(1).into())),
+        (None, Kind::Range(start, ..)) => Some(Number::Int((*start).into())),
+        (None, other) => number(other),
+    }
 }
 
 /// The shape of an operation on two arrays, if they fit.
