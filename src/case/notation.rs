@@ -172,14 +172,35 @@ impl Display for Call {
 
 impl Display for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { x64, flags, default_device, mesh } = self;
+        let Self {
+            x64,
+            flags,
+            default_device,
+            mesh,
+            set_mesh,
+            mesh_devices,
+            xla_metadata,
+            compute_on,
+            user,
+            transfer_guard,
+        } = self;
         let mut parts: Vec<_> = flags.iter().map(|(name, value)| format!("{name}={value}")).collect();
         parts.extend(x64.map(|on| format!("jax_enable_x64={}", Value::Bool(on))));
-        parts.extend(default_device.map(|device| format!("default_device={device}")));
-        parts.extend(mesh.as_ref().map(|mesh| {
-            let axes: Vec<_> = mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect();
-            format!("Mesh({})", axes.join(", "))
-        }));
+        parts.extend(default_device.as_ref().map(|device| format!("default_device={device}")));
+        let devices = if mesh_devices.is_empty() { String::new() } else { format!(" over {mesh_devices:?}") };
+        for (name, mesh) in [("Mesh", mesh), ("set_mesh", set_mesh)] {
+            parts.extend(mesh.as_ref().map(|mesh| {
+                let axes: Vec<_> = mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect();
+                format!("{name}({}{devices})", axes.join(", "))
+            }));
+        }
+        if !xla_metadata.is_empty() {
+            let items: Vec<_> = xla_metadata.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            parts.push(format!("set_xla_metadata({})", items.join(", ")));
+        }
+        parts.extend(compute_on.as_ref().map(|kind| format!("compute_on={kind}")));
+        parts.extend(user.as_ref().map(|value| format!("user_context={value}")));
+        parts.extend(transfer_guard.map(|guard| format!("transfer_guard={}", guard.word())));
         f.write_str(&parts.join(", "))
     }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHasher;
 
-use super::ambient::Ambient;
+use super::ambient::{Ambient, Mesh};
 use super::arguments::{Arguments, Aval, Item};
 use super::flatten::Treedef;
 use super::object::{Kind, Obj, Raised};
@@ -130,8 +130,11 @@ impl Key {
         }
         let mut hasher = FxHasher::default();
         for part in &parts {
-            if let Part::Plain(name, plain) = part {
-                (name, plain).hash(&mut hasher);
+            match part {
+                Part::Plain(name, plain) => (name, plain).hash(&mut hasher),
+                // A value of the context that can't be hashed has no key.
+                Part::Static(_, value, _) => python::hash(value).unwrap_or_default().hash(&mut hasher),
+                Part::Leaf(..) | Part::Tree(..) => {}
             }
         }
         let missed = table.table != TableName::Dispatch;
@@ -383,15 +386,43 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
 fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient) -> Part {
     match component {
         ContextComponent::X64 => Part::Plain("jax_enable_x64", Plain::Flag(ambient.x64)),
-        ContextComponent::DefaultDevice => {
-            Part::Plain("default device", Plain::Texts(ambient.default_device.iter().map(u32::to_string).collect()))
+        ContextComponent::DefaultDevice => Part::Plain(
+            "default device",
+            Plain::Texts(ambient.default_device.iter().map(ToString::to_string).collect()),
+        ),
+        ContextComponent::Mesh => Part::Plain("mesh around the call", Plain::Texts(mesh(ambient.mesh.as_ref(), true))),
+        ContextComponent::SetMesh => {
+            // The jaxpr has an abstract mesh, which has no devices; the executable has nothing else of it.
+            let words = match (table, &ambient.set_mesh) {
+                (TableName::Compile, set) => set.iter().map(|mesh| format!("devices {:?}", mesh.devices)).collect(),
+                (_, set) => mesh(set.as_ref(), table == TableName::Dispatch),
+            };
+            Part::Plain("jax.set_mesh", Plain::Texts(words))
         }
-        ContextComponent::Mesh => Part::Plain("mesh around the call", Plain::Texts(ambient.mesh.clone())),
+        ContextComponent::XlaMetadata => object("XLA metadata", ambient.xla_metadata.as_ref()),
+        ContextComponent::ComputeOn => {
+            Part::Plain("compute_on", Plain::Texts(ambient.compute_on.iter().cloned().collect()))
+        }
+        ContextComponent::User => object("user context", ambient.user.as_ref()),
         ContextComponent::Flags => {
             let flags = if table == TableName::Dispatch { &ambient.dispatch } else { &ambient.trace };
             Part::Plain("flags", Plain::Texts(flags.clone()))
         }
     }
+}
+
+/// An object of the context: compared by `==`, like all of them.
+fn object(name: &'static str, value: Option<&Obj>) -> Part {
+    let none = || Rc::new(Kind::None);
+    let by = Equality { hash: true, identity: true, equal: true, ..Equality::default() };
+    Part::Static(Path::root(name), value.cloned().unwrap_or_else(none), by)
+}
+
+/// A mesh in words, with its devices or without.
+fn mesh(mesh: Option<&Mesh>, with_devices: bool) -> Vec<String> {
+    let Some(mesh) = mesh else { return Vec::new() };
+    let devices = with_devices.then(|| format!("devices {:?}", mesh.devices));
+    mesh.words().chain(devices).collect()
 }
 
 /// One part of an aval.
@@ -434,7 +465,7 @@ fn sharding(at: &Placement) -> String {
     let kind = memory_kind(at).map(|kind| format!(" in {kind}")).unwrap_or_default();
     match &at.sharding {
         None => format!("device {}{kind}", at.device),
-        Some(named) => format!("{} over {}{kind}", spec(&named.spec), axes(named)),
+        Some(named) => format!("{} over {} on {:?}{kind}", spec(&named.spec), axes(named), named.devices()),
     }
 }
 
@@ -457,7 +488,7 @@ fn layout(at: &Placement) -> Option<String> {
 /// What XLA makes of a sharding: how many devices, and into how many parts each dimension is split.
 fn partition(at: &Placement) -> Option<String> {
     let named = at.sharding.as_ref()?;
-    let count: u32 = named.mesh.values().product();
+    let count = named.devices().len();
     let mut parts: Vec<u32> = named
         .spec
         .iter()

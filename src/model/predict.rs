@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::ambient::Ambient;
+use super::ambient::{Ambient, Mesh};
 use super::arguments::{Arguments, Invocation, Leaf, sort};
 use super::buffers::{Gone, uses_a_donated_one};
 use super::build::{BuildError, Namespace};
@@ -14,8 +14,8 @@ use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
 use super::wrapper::Wrappers;
 use crate::case::{
-    Array, Behaviour, Call, Case, Class, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement,
-    Step, Verdict, Via,
+    Array, Behaviour, Call, Case, Class, ClearScope, DefaultDevice, JitOptions, Layer, LayerSet, Library, Mutation,
+    Name, Placement, Sharding, Step, Verdict, Via,
 };
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
 
@@ -190,7 +190,7 @@ impl<'c> Simulation<'c> {
             .iter()
             .map(|(name, value)| Ok::<_, BuildError>((name.clone(), self.names.build(value)?)))
             .collect::<Result<_, _>>()?;
-        let ambient = Ambient::of(&self.case.context, &call.context, self.profile)?;
+        let ambient = Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?;
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let x64 = ambient.x64;
         let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64 };
@@ -210,6 +210,9 @@ impl<'c> Simulation<'c> {
         let outcome = match &sorted {
             _ if ambient.bypasses => Ok(Served::by_nothing()),
             Err(raised) => Err(raised.clone()),
+            _ if ambient.user.is_some() && ambient.unhashable().is_some() => {
+                Err(ambient.unhashable().expect("it was a moment ago"))
+            }
             Ok(arguments) => {
                 let raises = call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new);
                 let whole =
@@ -241,7 +244,7 @@ impl<'c> Simulation<'c> {
         }
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.names.build(returns)?),
-            (None, Ok(_), Ok(arguments)) => Some(body_output(arguments)),
+            (None, Ok(_), Ok(arguments)) => Some(body_output(arguments, &ambient)),
             _ => None,
         };
         self.names.returned(returned);
@@ -281,7 +284,10 @@ impl<'c> Simulation<'c> {
             return Err(ModelError::Unsupported("keyword arguments and options of loops".to_owned()));
         }
         let arguments = Arguments::default();
-        let ambient = Ambient::of(&self.case.context, &call.context, self.profile)?;
+        let ambient = Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?;
+        if ambient.is_more_than_flags() {
+            return Err(ModelError::Unsupported("what surrounds a loop, but for flags, devices and meshes".to_owned()));
+        }
         let Invocation { function, args, options, .. } = *invocation;
         let whole =
             Ingredients { function, arguments: &arguments, options, ambient: &ambient, via: call.via, generation: 0 };
@@ -367,6 +373,7 @@ impl<'c> Simulation<'c> {
                 (Some(program), _) => {
                     let twice = uses_a_donated_one(call.arguments).then(|| Raised::new("ValueError"));
                     let raised = call.arguments.leaves.iter().find_map(Leaf::error_when_fast).or(twice);
+                    let raised = raised.or_else(|| self.copying_raises(call, true));
                     return raised.map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program) }), Err);
                 }
                 (None, key) => dispatch_key = key,
@@ -432,7 +439,7 @@ impl<'c> Simulation<'c> {
         deepest: Layer,
     ) -> Result<Served, Raised> {
         let function = call.function;
-        devices_agree(call.arguments, self.profile.unused_arguments_have_devices)?;
+        devices_agree(call, self.profile.unused_arguments_have_devices)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
             if layer > deepest {
@@ -452,10 +459,26 @@ impl<'c> Simulation<'c> {
         let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad | Via::Jvp);
         let twice = uses_a_donated_one(call.arguments).then(|| Raised::new(&self.profile.runtime_error));
         let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()).or(twice);
+        let raised = raised.or_else(|| self.copying_raises(call, false));
         match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {
             Some(raised) => Err(raised),
             None => Ok(Served { missed, program: Some(program) }),
         }
+    }
+
+    /// What a guard raises where an argument isn't where the program runs. A copy from one device to another is none for the
+    /// fast path.
+    fn copying_raises(&self, call: &Ingredients<'_>, fast: bool) -> Option<Raised> {
+        if !call.ambient.guarded {
+            return None;
+        }
+        let devices = devices(call);
+        let is_copied = |leaf: &Leaf| match &leaf.aval.placement {
+            None => true,
+            Some(at) => !at.is_committed() && (devices.len() > 1 || (!fast && at.devices() != devices)),
+        };
+        let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+        kept.any(is_copied).then(|| Raised::new(&self.profile.runtime_error))
     }
 
     /// The jaxpr, and whether the body ran for it.
@@ -529,25 +552,43 @@ fn has_effect(function: &Obj) -> bool {
     matches!(&**body(function), Kind::Function(function) if function.has_effect)
 }
 
-/// The arguments of one program live on one set of devices (`DeviceAssignmentMismatchError`, a `ValueError`).
-fn devices_agree(arguments: &Arguments, unused_count: bool) -> Result<(), Raised> {
-    let counted = arguments.leaves.iter().filter(|leaf| leaf.kept || unused_count);
+/// The arguments of one program live on one set of devices, those of `jax.set_mesh` if there are any
+/// (`DeviceAssignmentMismatchError`, a `ValueError`).
+fn devices_agree(call: &Ingredients<'_>, unused_count: bool) -> Result<(), Raised> {
+    let counted = call.arguments.leaves.iter().filter(|leaf| leaf.kept || unused_count);
     let placements = counted.filter_map(|leaf| leaf.aval.placement.as_ref());
-    let mut devices = placements.filter(|at| at.is_committed()).map(Placement::devices);
+    let committed = placements.filter(|at| at.is_committed()).map(Placement::devices);
+    let mut devices = call.ambient.set_mesh.iter().map(|mesh| mesh.devices.clone()).chain(committed);
     match devices.next() {
         Some(first) if devices.any(|other| other != first) => Err(Raised::new("ValueError")),
         _ => Ok(()),
     }
 }
 
+/// The devices that the program of a call runs on.
+fn devices(call: &Ingredients<'_>) -> Vec<u32> {
+    let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+    let mut committed = kept.filter_map(|leaf| leaf.aval.placement.as_ref()).filter(|at| at.is_committed());
+    let set = call.ambient.set_mesh.as_ref().map(|mesh| mesh.devices.clone());
+    set.or_else(|| committed.next().map(Placement::devices)).unwrap_or_else(|| match call.ambient.default_device {
+        Some(DefaultDevice::Number(number)) => vec![number],
+        _ => vec![0],
+    })
+}
+
 /// What the body that a case makes by default returns: the array leaves that it uses, in a list.
-fn body_output(arguments: &Arguments) -> Obj {
+fn body_output(arguments: &Arguments, ambient: &Ambient) -> Obj {
     // One committed argument commits the whole program.
     let committed = arguments
         .leaves
         .iter()
         .filter(|leaf| leaf.kept)
-        .find_map(|leaf| leaf.aval.placement.clone().filter(Placement::is_committed));
+        .find_map(|leaf| leaf.aval.placement.clone().filter(Placement::is_committed))
+        .or_else(|| {
+            let Mesh { axes, devices } = ambient.set_mesh.clone()?;
+            let sharding = Sharding { mesh: axes.into_iter().collect(), devices, spec: Vec::new() };
+            Some(Placement { sharding: Some(sharding), ..Placement::default() })
+        });
     let array = |leaf: &Leaf| -> Obj {
         let library = match leaf.aval.prng {
             Some(prng) => Library::Key { prng },

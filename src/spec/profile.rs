@@ -479,6 +479,14 @@ pub enum ContextComponent {
     DefaultDevice,
     /// The mesh around the call.
     Mesh,
+    /// The mesh of `jax.set_mesh`: with its devices in the fast path, without them above the executable, which has those alone.
+    SetMesh,
+    /// What `set_xla_metadata` set.
+    XlaMetadata,
+    /// `compute_on`
+    ComputeOn,
+    /// The value of a context that the user made.
+    User,
     /// Every other flag that a case sets.
     Flags,
 }

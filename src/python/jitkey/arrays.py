@@ -171,7 +171,8 @@ def _placed(value: jax.Array, parts: dict[str, Any], placement: dict[str, Any]) 
     kind = {"memory_kind": placement["memory_kind"]} if placement.get("memory_kind") else {}
     if placement.get("sharding"):
         spec = jax.sharding.PartitionSpec(*placement["sharding"].get("spec", ()))
-        sharding = jax.sharding.NamedSharding(mesh(placement["sharding"]["mesh"]), spec, **kind)
+        over = mesh(placement["sharding"]["mesh"], placement["sharding"].get("devices"))
+        sharding = jax.sharding.NamedSharding(over, spec, **kind)
     elif placement.get("committed") or kind or placement.get("layout"):
         sharding = jax.sharding.SingleDeviceSharding(_device(placement.get("device", 0)), **kind)
     if placement.get("layout"):
@@ -190,14 +191,11 @@ def _layout(order: tuple[int, ...], sharding: Any) -> Any:
     return layout.Layout(layout.DeviceLocalLayout(order), sharding)
 
 
-def mesh(axes: dict[str, int]) -> jax.sharding.Mesh:
-    """A mesh of these axes over the first devices."""
+def mesh(axes: dict[str, int], numbers: list[int] | None = None) -> jax.sharding.Mesh:
+    """A mesh of these axes over the devices of these numbers, or the first ones."""
     sizes = tuple(axes.values())
-    count = int(np.prod(sizes))
-    devices = jax.devices()
-    if count > len(devices):
-        raise Unsupported(f"devices:{count}")
-    return jax.sharding.Mesh(np.array(devices[:count]).reshape(sizes), tuple(axes))
+    devices = [_device(number) for number in numbers or range(int(np.prod(sizes)))]
+    return jax.sharding.Mesh(np.array(devices).reshape(sizes), tuple(axes))
 
 
 def _key(parts: dict[str, Any]) -> jax.Array:

@@ -57,8 +57,8 @@ impl Writer<'_> {
     fn place(&mut self, placement: &Placement) -> Option<String> {
         let kind = placement.memory_kind.as_ref().map(|kind| format!(", memory_kind=\"{kind}\"")).unwrap_or_default();
         let mut place = match &placement.sharding {
-            Some(Sharding { mesh: axes, spec }) => {
-                Some(format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes), partition_spec(spec)))
+            Some(Sharding { mesh: axes, devices, spec }) => {
+                Some(format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes, devices), partition_spec(spec)))
             }
             None if !kind.is_empty() || placement.layout.is_some() => {
                 Some(format!("jax.sharding.SingleDeviceSharding({}{kind})", device(placement.device)))
@@ -93,13 +93,17 @@ pub(super) fn device(number: u32) -> String {
     format!("jax.devices()[{number}]")
 }
 
-/// A mesh of these axes over the first devices.
-pub(super) fn mesh<'n>(axes: impl IntoIterator<Item = (&'n Name, &'n u32)>) -> String {
+/// A mesh of these axes over these devices, the first ones if none are given.
+pub(super) fn mesh<'n>(axes: impl IntoIterator<Item = (&'n Name, &'n u32)>, devices: &[u32]) -> String {
     let (names, sizes): (Vec<_>, Vec<_>) = axes.into_iter().map(|(name, size)| (format!("\"{name}\""), *size)).unzip();
     let count: u32 = sizes.iter().product();
+    let devices = match devices {
+        [] => format!("jax.devices()[:{count}]"),
+        devices => format!("[{}]", devices.iter().map(|number| device(*number)).collect::<Vec<_>>().join(", ")),
+    };
     let devices = match &sizes[..] {
-        [_] => format!("jax.devices()[:{count}]"),
-        _ => format!("np.array(jax.devices()[:{count}]).reshape({})", tuple(&sizes)),
+        [_] => devices,
+        _ => format!("np.array({devices}).reshape({})", tuple(&sizes)),
     };
     format!("jax.sharding.Mesh({devices}, {})", tuple(&names))
 }
