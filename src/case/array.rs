@@ -286,6 +286,21 @@ impl Placement {
         self.committed || self.sharding.is_some() || self.layout.is_some() || self.memory_kind.is_some()
     }
 
+    /// The sharding that such an array has, in words: equal ones have the same.
+    #[must_use]
+    pub fn as_sharding(&self) -> String {
+        let kind = self.memory_kind.as_deref().filter(|kind| *kind != "device");
+        let kind = kind.map(|kind| format!(" in {kind}")).unwrap_or_default();
+        match &self.sharding {
+            None => format!("device {}{kind}", self.device),
+            Some(named) => {
+                let axes: Vec<_> = named.mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect();
+                let spec: Vec<_> = named.spec.iter().map(|axis| axis.as_ref().map_or("None", Name::as_str)).collect();
+                format!("P({}) over {} on {:?}{kind}", spec.join(", "), axes.join(", "), named.devices())
+            }
+        }
+    }
+
     /// The devices that it is on: one, or those of its mesh.
     #[must_use]
     pub fn devices(&self) -> Vec<u32> {

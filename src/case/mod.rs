@@ -17,8 +17,8 @@ pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Placement, Prng,
 pub use class::{Class, EqPolicy, HashPolicy};
 pub use name::{Name, NameError};
 pub use program::{
-    ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, JitOptions, Mutation, Param, Step, TransferGuard,
-    Via,
+    ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, InShardings, JitOptions, Mutation, Param, Step,
+    TransferGuard, Via,
 };
 pub use validate::CaseError;
 pub use value::{

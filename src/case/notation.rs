@@ -5,7 +5,9 @@
 use std::fmt::{self, Display, Write};
 
 use super::value::LambdaForm;
-use super::{Call, Context, DictItems, Form, JitOptions, NewForm, PartialForm, Value, Via, Wrapper};
+use super::{
+    Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Value, Via, Wrapper,
+};
 
 impl Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -227,6 +229,14 @@ impl Display for JitOptions {
         if self.keep_unused {
             parts.push("keep_unused=True".to_owned());
         }
+        parts.extend(self.in_shardings.as_ref().map(|places| match places {
+            InShardings::All(place) => format!("in_shardings={}", place.as_sharding()),
+            InShardings::Each(places) => {
+                let word = |place: &Option<Placement>| place.as_ref().map_or("None".to_owned(), Placement::as_sharding);
+                format!("in_shardings={}", tuple(places.iter().map(word).collect()))
+            }
+        }));
+        parts.extend(self.out_shardings.as_ref().map(|place| format!("out_shardings={}", place.as_sharding())));
         f.write_str(&parts.join(", "))
     }
 }

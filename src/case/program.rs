@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::value::DefForm;
-use super::{Class, Form, Name, Value};
+use super::{Class, Form, Name, Placement, Value};
 
 /// A short program: classes and named objects that have identity, then calls of one cached function and the events
 /// between them.
@@ -214,9 +214,37 @@ pub struct JitOptions {
     /// `inline=True`
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inline: bool,
-    /// XLA's options.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub compiler_options: IndexMap<String, Value>,
+    /// XLA's options; an empty map is passed on as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler_options: Option<IndexMap<String, Value>>,
+    /// Where arguments have to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_shardings: Option<InShardings>,
+    /// Where all that is returned has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_shardings: Option<Placement>,
+}
+
+/// `in_shardings`: a sharding is written as the placement of an array that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum InShardings {
+    /// One for each dynamic positional argument, or null where it may be anywhere.
+    Each(Vec<Option<Placement>>),
+    /// One for all.
+    All(Placement),
+}
+
+impl InShardings {
+    /// The shardings in it.
+    pub fn iter(&self) -> impl Iterator<Item = &Placement> {
+        match self {
+            Self::Each(places) => places.iter().flatten().collect::<Vec<_>>(),
+            Self::All(place) => vec![place],
+        }
+        .into_iter()
+    }
 }
 
 impl JitOptions {
@@ -240,6 +268,8 @@ pub enum Donate {
     Warn,
     /// Likewise, but for the first argument.
     WarnExceptFirst,
+    /// A word that `filter_jit` doesn't have.
+    Bogus,
 }
 
 /// What surrounds a call: configuration and context managers.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
-use super::{Call, Case, Class, Context, Form, Name, NewForm, Placement, Step, Value};
+use super::{Call, Case, Class, Context, Form, InShardings, JitOptions, Name, NewForm, Placement, Step, Value};
 
 /// The deepest nest: CPython's default recursion limit.
 const DEEPEST: u16 = 1000;
@@ -63,6 +63,12 @@ pub enum CaseError {
         /// The device.
         device: u32,
     },
+    /// A placement that is more than a sharding.
+    #[error("{place}: a sharding has no layout, and commits whatever it is for: leave `committed` and `layout` out")]
+    Sharding {
+        /// Where it stands.
+        place: String,
+    },
     /// A mesh whose devices don't fit its axes.
     #[error("{place}: a mesh of {count} has as many devices, each once, and here are {devices:?}")]
     Mesh {
@@ -88,6 +94,7 @@ impl Case {
         }
         checker.value("function", &self.function)?;
         checker.context("context", &self.context)?;
+        checker.options("options", &self.options)?;
         for (i, step) in self.steps.iter().enumerate() {
             checker.step(&format!("step {}", i + 1), step)?;
         }
@@ -155,7 +162,24 @@ impl<'c> Checker<'c> {
         for value in call.function.iter().chain(&call.returns) {
             self.value(place, value)?;
         }
+        call.options.iter().try_for_each(|options| self.options(&format!("{place}, options"), options))?;
         self.context(&format!("{place}, context"), &self.case.context.around(&call.context))
+    }
+
+    fn options(&self, place: &str, options: &JitOptions) -> Result<(), CaseError> {
+        let asked = options.in_shardings.iter().flat_map(InShardings::iter).chain(&options.out_shardings);
+        for at in asked {
+            if at.committed || at.layout.is_some() {
+                return Err(CaseError::Sharding { place: place.to_owned() });
+            }
+            if at.device >= self.case.devices {
+                return Err(CaseError::Device { place: place.to_owned(), device: at.device });
+            }
+            if let Some(named) = &at.sharding {
+                mesh(place, &named.mesh, &named.devices)?;
+            }
+        }
+        Ok(())
     }
 
     fn context(&self, place: &str, context: &Context) -> Result<(), CaseError> {

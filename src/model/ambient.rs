@@ -6,8 +6,8 @@ use super::build::Namespace;
 use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::python;
-use crate::case::{Context, DefaultDevice, Name, TransferGuard};
-use crate::spec::{FlagEffect, FlagKey, Profile};
+use crate::case::{Context, DefaultDevice, Name, TransferGuard, Value};
+use crate::spec::{FlagEffect, FlagKey, NonFinite, Profile};
 
 /// The surroundings of one call.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +35,8 @@ pub struct Ambient {
     pub bypasses: bool,
     pub trace_raises: Option<String>,
     pub run_raises: Option<String>,
+    /// What a program may not return.
+    pub returns_no: Vec<NonFinite>,
 }
 
 /// A mesh: its axes with their sizes, and its devices in order.
@@ -90,6 +92,9 @@ impl Ambient {
                 return Err(ModelError::Unsupported(format!("the flag {name}")));
             };
             ambient.add(effect, &format!("{name}={value}"));
+            if *value == Value::Bool(true) {
+                ambient.returns_no.extend(&effect.returns_no);
+            }
         }
         Ok(ambient)
     }
@@ -109,7 +114,7 @@ impl Ambient {
     }
 
     fn add(&mut self, effect: &FlagEffect, text: &str) {
-        let FlagEffect { keys, seen, never_fast, bypasses, trace_raises, run_raises } = effect;
+        let FlagEffect { keys, seen, never_fast, bypasses, trace_raises, run_raises, .. } = effect;
         for key in keys {
             match key {
                 FlagKey::Dispatch => self.dispatch.push(text.to_owned()),

@@ -94,6 +94,8 @@ pub struct Ingredients<'c> {
     pub ambient: &'c Ambient,
     /// How the function is used.
     pub via: Via,
+    /// The name of the wrapper, where a function has several.
+    pub wrapper: Option<&'c Name>,
     /// Which tables the wrapper has: those made after a clearing can have others than those made before.
     pub generation: u64,
 }
@@ -141,10 +143,11 @@ impl Key {
         if !table.leaf.is_empty() {
             let below = matches!(table.table, TableName::Lower | TableName::Compile);
             for leaf in call.arguments.leaves.iter().filter(|leaf| leaf.kept || !below) {
+                let aval = if below { leaf.lowered() } else { Rc::clone(&leaf.aval) };
                 for component in &table.leaf {
-                    Facet::of(*component, &leaf.aval, missed).hash(&mut hasher);
+                    Facet::of(*component, &aval, missed).hash(&mut hasher);
                 }
-                parts.push(Part::Leaf(leaf.path.clone(), Rc::clone(&leaf.aval)));
+                parts.push(Part::Leaf(leaf.path.clone(), aval));
             }
         }
         if !call.arguments.mask.is_empty() && table.statics.is_some() {
@@ -378,9 +381,40 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
         CallComponent::CompilerOptions => Part::Plain(
             "compiler options",
-            texts(&mut call.options.compiler_options.iter().map(|(name, value)| format!("{name}={value}"))),
+            texts(&mut call.options.compiler_options.iter().flatten().map(|(name, value)| format!("{name}={value}"))),
         ),
+        CallComponent::Shardings => {
+            let JitOptions { in_shardings, out_shardings, .. } = call.options;
+            let options = JitOptions {
+                in_shardings: in_shardings.clone(),
+                out_shardings: out_shardings.clone(),
+                ..JitOptions::default()
+            };
+            Part::Plain("shardings", texts(&mut std::iter::once(options.to_string())))
+        }
+        CallComponent::WrapperWithShardings => {
+            let is_given = call.options.in_shardings.is_some() || call.options.out_shardings.is_some();
+            let name = is_given.then(|| call.wrapper.map_or("the first", Name::as_str).to_owned());
+            Part::Plain("wrapper", texts(&mut name.into_iter()))
+        }
+        CallComponent::OutPartition => {
+            let word = |at: &Placement| partition(at).unwrap_or_else(|| "on one device".to_owned());
+            Part::Plain("out_shardings", texts(&mut out_sharding(call).map(word).into_iter()))
+        }
+        CallComponent::OutMesh => {
+            let mesh = out_sharding(call).and_then(|at| at.sharding.as_ref()).map(axes);
+            Part::Plain("mesh of out_shardings", texts(&mut mesh.into_iter()))
+        }
+        CallComponent::OutDevices => {
+            let devices = out_sharding(call).map(|at| format!("{:?}", at.devices()));
+            Part::Plain("devices of out_shardings", texts(&mut devices.into_iter()))
+        }
     }
+}
+
+/// Where the results have to be. A body that uses nothing has none.
+pub(super) fn out_sharding<'c>(call: &Ingredients<'c>) -> Option<&'c Placement> {
+    call.options.out_shardings.as_ref().filter(|_| call.arguments.leaves.iter().any(|leaf| leaf.kept))
 }
 
 fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient) -> Part {
@@ -437,7 +471,7 @@ enum Facet<'a> {
 
 impl<'a> Facet<'a> {
     fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
-        let Aval { shape, dtype, prng, weak, strong_when_missed, placement } = aval;
+        let Aval { shape, dtype, prng, weak, strong_when_missed, placement, moved } = aval;
         let place =
             |words: fn(&Placement, usize) -> String| Self::Place(placement.as_ref().map(|at| words(at, shape.len())));
         match component {
@@ -445,7 +479,8 @@ impl<'a> Facet<'a> {
             LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng),
             LeafComponent::WeakType => Self::Flag(*weak && !(missed && *strong_when_missed)),
             LeafComponent::Committed => Self::Flag(placement.as_ref().is_some_and(Placement::is_committed)),
-            LeafComponent::Sharding => place(|at, _| sharding(at)),
+            LeafComponent::KnownLayout => Self::Flag(!moved && placement.as_ref().is_some_and(Placement::is_committed)),
+            LeafComponent::Sharding => place(|at, _| at.as_sharding()),
             LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
             LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(axes(at.sharding.as_ref()?)))),
             LeafComponent::MemoryKind => Self::Place(placement.as_ref().and_then(memory_kind).map(str::to_owned)),
@@ -460,20 +495,6 @@ fn memory_kind(at: &Placement) -> Option<&str> {
     at.memory_kind.as_deref().filter(|kind| *kind != "device")
 }
 
-/// The sharding as an object: equal meshes and equal specs, with trailing `None`s.
-fn sharding(at: &Placement) -> String {
-    let kind = memory_kind(at).map(|kind| format!(" in {kind}")).unwrap_or_default();
-    match &at.sharding {
-        None => format!("device {}{kind}", at.device),
-        Some(named) => format!("{} over {} on {:?}{kind}", spec(&named.spec), axes(named), named.devices()),
-    }
-}
-
-fn spec(spec: &[Option<Name>]) -> String {
-    let axes: Vec<_> = spec.iter().map(|axis| axis.as_ref().map_or("None", Name::as_str)).collect();
-    format!("P({})", axes.join(", "))
-}
-
 fn axes(named: &Sharding) -> String {
     named.mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect::<Vec<_>>().join(", ")
 }
@@ -486,7 +507,7 @@ fn layout(at: &Placement) -> Option<String> {
 }
 
 /// What XLA makes of a sharding: how many devices, and into how many parts each dimension is split.
-fn partition(at: &Placement) -> Option<String> {
+pub(super) fn partition(at: &Placement) -> Option<String> {
     let named = at.sharding.as_ref()?;
     let count = named.devices().len();
     let mut parts: Vec<u32> = named
@@ -531,6 +552,7 @@ fn leaf_word(component: LeafComponent) -> &'static str {
         LeafComponent::MemoryKind => "memory kind",
         LeafComponent::Layout => "layout",
         LeafComponent::Committed => "committed",
+        LeafComponent::KnownLayout => "known layout",
         LeafComponent::Device => "device",
         LeafComponent::Partition => "partition",
     }

@@ -14,6 +14,8 @@ _OUTSIDE = {
     "jax_array_garbage_collection_guard": "raises while garbage is collected",
     "jax_backend_target": "chooses the backend",
     "jax_compilation_cache_dir": "names a folder",
+    "jax_cpu_get_global_topology_timeout_minutes": "is read when the backend is made, and can't be set from then on",
+    "jax_cpu_get_local_topology_timeout_minutes": "likewise",
     "jax_cuda_visible_devices": "chooses devices",
     "jax_default_device": "is the field `default_device` of a context",
     "jax_dump_ir_to": "names a folder",

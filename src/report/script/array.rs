@@ -55,16 +55,9 @@ impl Writer<'_> {
 
     /// Where the array is put, which commits it.
     fn place(&mut self, placement: &Placement) -> Option<String> {
-        let kind = placement.memory_kind.as_ref().map(|kind| format!(", memory_kind=\"{kind}\"")).unwrap_or_default();
-        let mut place = match &placement.sharding {
-            Some(Sharding { mesh: axes, devices, spec }) => {
-                Some(format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes, devices), partition_spec(spec)))
-            }
-            None if !kind.is_empty() || placement.layout.is_some() => {
-                Some(format!("jax.sharding.SingleDeviceSharding({}{kind})", device(placement.device)))
-            }
-            None => placement.committed.then(|| device(placement.device)),
-        };
+        let is_more = placement.sharding.is_some() || placement.memory_kind.is_some() || placement.layout.is_some();
+        let mut place =
+            if is_more { Some(sharding(placement)) } else { placement.committed.then(|| device(placement.device)) };
         if let (Some(order), Some(sharding)) = (&placement.layout, &mut place) {
             *sharding = format!("{}({}, {sharding})", self.helper("with_layout"), tuple(order));
         }
@@ -85,6 +78,17 @@ impl Writer<'_> {
             }
         }
         text + ")"
+    }
+}
+
+/// The sharding of what is placed so.
+pub(super) fn sharding(placement: &Placement) -> String {
+    let kind = placement.memory_kind.as_ref().map(|kind| format!(", memory_kind=\"{kind}\"")).unwrap_or_default();
+    match &placement.sharding {
+        Some(Sharding { mesh: axes, devices, spec }) => {
+            format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes, devices), partition_spec(spec))
+        }
+        None => format!("jax.sharding.SingleDeviceSharding({}{kind})", device(placement.device)),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use indexmap::IndexMap;
 
-use super::array::{device, mesh, tuple};
+use super::array::{device, mesh, sharding, tuple};
 use super::frame::part;
 use super::value::string;
 use super::{Block, Claim, ScriptError, Writer, anywhere, indented, is_form, mentions, uses_own};
 use crate::case::{
-    Call, ClearScope, Context, DefaultDevice, Donate, Form, JitOptions, Name, Step, Value, Verdict, Via,
+    Call, ClearScope, Context, DefaultDevice, Donate, Form, InShardings, JitOptions, Name, Placement, Step, Value,
+    Verdict, Via,
 };
 
 /// A line longer than this is broken.
@@ -68,7 +69,7 @@ impl<'c> Writer<'c> {
                 Step::Clear(ClearScope::Jax) => state.push("jax.clear_caches()".to_owned()),
                 Step::Clear(ClearScope::Equinox) => state.push("eqx.clear_caches()".to_owned()),
                 Step::Clear(ClearScope::Function) if self.api.clears => {
-                    let wrapper = self.wrapper(&mut state, None, &self.case.options)?;
+                    let wrapper = self.wrapper(&mut state, None, &self.case.options, None)?;
                     state.push(format!("{wrapper}.clear_cache()"));
                 }
                 Step::Clear(ClearScope::Function) => {
@@ -127,7 +128,7 @@ impl<'c> Writer<'c> {
             let function = self.function(call.function.as_ref())?;
             self.wrapping(&function, options)?
         } else {
-            self.wrapper(state, call.function.as_ref(), options)?
+            self.wrapper(state, call.function.as_ref(), options, call.wrapper.as_ref())?
         };
         let function = self.via(function, call.via)?;
         let mut parts = if self.stale {
@@ -222,16 +223,17 @@ impl<'c> Writer<'c> {
         }
     }
 
-    /// The name of the wrapper of a function that lives on, which is made once.
+    /// The name of the wrapper of a function that lives on, which is made once; `known_as` tells those apart that are alike.
     fn wrapper(
         &mut self,
         state: &mut State<'c>,
         function: Option<&Value>,
         options: &JitOptions,
+        known_as: Option<&Name>,
     ) -> Result<String, ScriptError> {
         let function = self.function(function)?;
         let wrapped = self.wrapped(&function, options)?;
-        let key = (function.clone(), wrapped.clone());
+        let key = (function.clone(), known_as.map_or_else(|| wrapped.clone(), |name| format!("{wrapped} {name}")));
         if let Some(name) = state.wrappers.get(&key) {
             return Ok(name.clone());
         }
@@ -282,6 +284,8 @@ impl<'c> Writer<'c> {
             keep_unused,
             inline,
             compiler_options,
+            in_shardings,
+            out_shardings,
         } = options;
         let mut parts = Vec::new();
         parts.extend((!static_argnums.is_empty()).then(|| format!("static_argnums={}", tuple(static_argnums))));
@@ -294,18 +298,27 @@ impl<'c> Writer<'c> {
                 Donate::AllExceptFirst => "all-except-first",
                 Donate::Warn => "warn",
                 Donate::WarnExceptFirst => "warn-except-first",
+                Donate::Bogus => "bogus",
             };
             format!("donate=\"{word}\"")
         }));
         parts.extend(keep_unused.then(|| "keep_unused=True".to_owned()));
         parts.extend(inline.then(|| "inline=True".to_owned()));
-        if !compiler_options.is_empty() {
+        if let Some(compiler_options) = compiler_options {
             let mut items = Vec::new();
             for (name, value) in compiler_options {
                 items.push(format!("{}: {}", string(name), self.value(value)?));
             }
             parts.push(format!("compiler_options={{{}}}", items.join(", ")));
         }
+        parts.extend(in_shardings.as_ref().map(|places| match places {
+            InShardings::All(place) => format!("in_shardings={}", sharding(place)),
+            InShardings::Each(places) => {
+                let text = |place: &Option<Placement>| place.as_ref().map_or("None".to_owned(), sharding);
+                format!("in_shardings={}", tuple(&places.iter().map(text).collect::<Vec<_>>()))
+            }
+        }));
+        parts.extend(out_shardings.as_ref().map(|place| format!("out_shardings={}", sharding(place))));
         Ok(parts)
     }
 
