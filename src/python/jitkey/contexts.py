@@ -95,6 +95,11 @@ def _compute_on(kind: str) -> contextlib.AbstractContextManager[Any]:
 
 @contextlib.contextmanager
 def _flag(name: str, value: Any) -> Iterator[None]:
+    if name in ("jax_debug_nans", "jax_debug_infs") and isinstance(value, bool):
+        # Many functions of jax turn them off for a while, which leaves no hook in the thread, whatever the process has.
+        with getattr(jax, name.removeprefix("jax_"))(value):
+            yield
+        return
     try:
         before = jax.config._read(name)
     except (AttributeError, KeyError):
