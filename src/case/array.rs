@@ -286,12 +286,27 @@ impl Placement {
         self.committed || self.sharding.is_some() || self.layout.is_some() || self.memory_kind.is_some()
     }
 
-    /// The devices that it is on: one, or those of its mesh, which are the first.
+    /// The sharding that such an array has, in words: equal ones have the same.
+    #[must_use]
+    pub fn as_sharding(&self) -> String {
+        let kind = self.memory_kind.as_deref().filter(|kind| *kind != "device");
+        let kind = kind.map(|kind| format!(" in {kind}")).unwrap_or_default();
+        match &self.sharding {
+            None => format!("device {}{kind}", self.device),
+            Some(named) => {
+                let axes: Vec<_> = named.mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect();
+                let spec: Vec<_> = named.spec.iter().map(|axis| axis.as_ref().map_or("None", Name::as_str)).collect();
+                format!("P({}) over {} on {:?}{kind}", spec.join(", "), axes.join(", "), named.devices())
+            }
+        }
+    }
+
+    /// The devices that it is on: one, or those of its mesh.
     #[must_use]
     pub fn devices(&self) -> Vec<u32> {
         match &self.sharding {
             None => vec![self.device],
-            Some(named) => (0..named.mesh.values().product()).collect(),
+            Some(named) => named.devices(),
         }
     }
 }
@@ -305,16 +320,28 @@ fn is_zero(n: &u32) -> bool {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sharding {
-    /// The mesh: axis names with their sizes, over the first devices.
+    /// The mesh: axis names with their sizes.
     pub mesh: IndexMap<Name, u32>,
+    /// The devices of the mesh, in order; the first ones if not given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<u32>,
     /// For each leading dimension of the array the axis it is split over, or null.
     #[serde(default)]
     pub spec: Vec<Option<Name>>,
 }
 
+impl Sharding {
+    /// The devices of the mesh, in order.
+    #[must_use]
+    pub fn devices(&self) -> Vec<u32> {
+        if self.devices.is_empty() { (0..self.mesh.values().product()).collect() } else { self.devices.clone() }
+    }
+}
+
 impl std::hash::Hash for Sharding {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.mesh.iter().for_each(|axis| axis.hash(state));
+        self.devices.hash(state);
         self.spec.hash(state);
     }
 }
@@ -505,7 +532,11 @@ impl fmt::Display for Array {
                     let axes: Vec<_> = sharding.mesh.iter().map(|(name, size)| format!("{name}:{size}")).collect();
                     let spec: Vec<_> =
                         sharding.spec.iter().map(|axis| axis.as_ref().map_or("None", Name::as_str)).collect();
-                    write!(f, "@mesh({})P({})", axes.join(","), spec.join(","))?;
+                    let devices = match &sharding.devices[..] {
+                        [] => String::new(),
+                        devices => format!("{devices:?}"),
+                    };
+                    write!(f, "@mesh({}){devices}P({})", axes.join(","), spec.join(","))?;
                 } else if !placement.committed && placement.device != 0 {
                     write!(f, " on device {}, uncommitted", placement.device)?;
                 }

@@ -16,7 +16,10 @@ mod verdict;
 pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Placement, Prng, Sharding, Subclass};
 pub use class::{Class, EqPolicy, HashPolicy};
 pub use name::{Name, NameError};
-pub use program::{ArgName, Call, Case, ClearScope, Context, Donate, JitOptions, Mutation, Param, Step, Via};
+pub use program::{
+    ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, InShardings, JitOptions, Mutation, Param, Step,
+    TransferGuard, Via,
+};
 pub use validate::CaseError;
 pub use value::{
     ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, LambdaForm, MakeForm, MethodForm, NestContainer,

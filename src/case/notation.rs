@@ -5,7 +5,9 @@
 use std::fmt::{self, Display, Write};
 
 use super::value::LambdaForm;
-use super::{Call, Context, DictItems, Form, JitOptions, NewForm, PartialForm, Value, Via, Wrapper};
+use super::{
+    Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Value, Via, Wrapper,
+};
 
 impl Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,14 +174,35 @@ impl Display for Call {
 
 impl Display for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { x64, flags, default_device, mesh } = self;
+        let Self {
+            x64,
+            flags,
+            default_device,
+            mesh,
+            set_mesh,
+            mesh_devices,
+            xla_metadata,
+            compute_on,
+            user,
+            transfer_guard,
+        } = self;
         let mut parts: Vec<_> = flags.iter().map(|(name, value)| format!("{name}={value}")).collect();
         parts.extend(x64.map(|on| format!("jax_enable_x64={}", Value::Bool(on))));
-        parts.extend(default_device.map(|device| format!("default_device={device}")));
-        parts.extend(mesh.as_ref().map(|mesh| {
-            let axes: Vec<_> = mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect();
-            format!("Mesh({})", axes.join(", "))
-        }));
+        parts.extend(default_device.as_ref().map(|device| format!("default_device={device}")));
+        let devices = if mesh_devices.is_empty() { String::new() } else { format!(" over {mesh_devices:?}") };
+        for (name, mesh) in [("Mesh", mesh), ("set_mesh", set_mesh)] {
+            parts.extend(mesh.as_ref().map(|mesh| {
+                let axes: Vec<_> = mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect();
+                format!("{name}({}{devices})", axes.join(", "))
+            }));
+        }
+        if !xla_metadata.is_empty() {
+            let items: Vec<_> = xla_metadata.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            parts.push(format!("set_xla_metadata({})", items.join(", ")));
+        }
+        parts.extend(compute_on.as_ref().map(|kind| format!("compute_on={kind}")));
+        parts.extend(user.as_ref().map(|value| format!("user_context={value}")));
+        parts.extend(transfer_guard.map(|guard| format!("transfer_guard={}", guard.word())));
         f.write_str(&parts.join(", "))
     }
 }
@@ -206,6 +229,14 @@ impl Display for JitOptions {
         if self.keep_unused {
             parts.push("keep_unused=True".to_owned());
         }
+        parts.extend(self.in_shardings.as_ref().map(|places| match places {
+            InShardings::All(place) => format!("in_shardings={}", place.as_sharding()),
+            InShardings::Each(places) => {
+                let word = |place: &Option<Placement>| place.as_ref().map_or("None".to_owned(), Placement::as_sharding);
+                format!("in_shardings={}", tuple(places.iter().map(word).collect()))
+            }
+        }));
+        parts.extend(self.out_shardings.as_ref().map(|place| format!("out_shardings={}", place.as_sharding())));
         f.write_str(&parts.join(", "))
     }
 }

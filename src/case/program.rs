@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::value::DefForm;
-use super::{Class, Form, Name, Value};
+use super::{Class, Form, Name, Placement, Value};
 
 /// A short program: classes and named objects that have identity, then calls of one cached function and the events
 /// between them.
@@ -214,9 +214,37 @@ pub struct JitOptions {
     /// `inline=True`
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inline: bool,
-    /// XLA's options.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub compiler_options: IndexMap<String, Value>,
+    /// XLA's options; an empty map is passed on as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler_options: Option<IndexMap<String, Value>>,
+    /// Where arguments have to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_shardings: Option<InShardings>,
+    /// Where all that is returned has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_shardings: Option<Placement>,
+}
+
+/// `in_shardings`: a sharding is written as the placement of an array that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum InShardings {
+    /// One for each dynamic positional argument, or null where it may be anywhere.
+    Each(Vec<Option<Placement>>),
+    /// One for all.
+    All(Placement),
+}
+
+impl InShardings {
+    /// The shardings in it.
+    pub fn iter(&self) -> impl Iterator<Item = &Placement> {
+        match self {
+            Self::Each(places) => places.iter().flatten().collect::<Vec<_>>(),
+            Self::All(place) => vec![place],
+        }
+        .into_iter()
+    }
 }
 
 impl JitOptions {
@@ -240,6 +268,8 @@ pub enum Donate {
     Warn,
     /// Likewise, but for the first argument.
     WarnExceptFirst,
+    /// A word that `filter_jit` doesn't have.
+    Bogus,
 }
 
 /// What surrounds a call: configuration and context managers.
@@ -253,12 +283,87 @@ pub struct Context {
     /// Other config flags, by their name in `jax.config`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub flags: IndexMap<String, Value>,
-    /// `jax.default_device`, by number.
+    /// `jax.default_device`
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default_device: Option<u32>,
-    /// A mesh that surrounds the call: axis names with their sizes.
+    pub default_device: Option<DefaultDevice>,
+    /// A mesh that surrounds the call, as a context manager: axis names with their sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mesh: Option<IndexMap<Name, u32>>,
+    /// The mesh of `jax.set_mesh`, written likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_mesh: Option<IndexMap<Name, u32>>,
+    /// The devices of these meshes, in order; the first ones if not given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mesh_devices: Vec<u32>,
+    /// `jax.experimental.xla_metadata.set_xla_metadata(name=value, …)`
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub xla_metadata: IndexMap<Name, Value>,
+    /// `jax.experimental.compute_on.compute_on`: the compute type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_on: Option<String>,
+    /// The value of a context that was made with `jax.make_user_context()`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<Value>,
+    /// `jax.transfer_guard`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_guard: Option<TransferGuard>,
+}
+
+/// `jax.default_device`
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum DefaultDevice {
+    /// The device of that number.
+    Number(u32),
+    /// The first device of the platform of that name.
+    Platform(String),
+}
+
+impl std::fmt::Display for DefaultDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Platform(name) => f.write_str(name),
+        }
+    }
+}
+
+/// `jax.transfer_guard`: what happens to a value that has to be copied to a device, or between devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TransferGuard {
+    /// Nothing.
+    Allow,
+    /// It is logged, if nobody asked for the copy.
+    Log,
+    /// It raises, if nobody asked for the copy.
+    Disallow,
+    /// It is logged.
+    LogExplicit,
+    /// It raises.
+    DisallowExplicit,
+}
+
+impl TransferGuard {
+    /// The word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Log => "log",
+            Self::Disallow => "disallow",
+            Self::LogExplicit => "log_explicit",
+            Self::DisallowExplicit => "disallow_explicit",
+        }
+    }
+
+    /// Whether what a call has to copy raises. Nobody asks for that copy.
+    #[must_use]
+    pub fn disallows(self) -> bool {
+        matches!(self, Self::Disallow | Self::DisallowExplicit)
+    }
 }
 
 impl Context {
@@ -267,9 +372,32 @@ impl Context {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// The context of a call inside this one: what both set is as the call says.
+    #[must_use]
+    pub fn around(&self, call: &Self) -> Self {
+        let mut flags = self.flags.clone();
+        flags.extend(call.flags.clone());
+        let mut xla_metadata = self.xla_metadata.clone();
+        xla_metadata.extend(call.xla_metadata.clone());
+        let devices = if call.mesh_devices.is_empty() { &self.mesh_devices } else { &call.mesh_devices };
+        Self {
+            x64: call.x64.or(self.x64),
+            flags,
+            default_device: call.default_device.clone().or_else(|| self.default_device.clone()),
+            mesh: call.mesh.clone().or_else(|| self.mesh.clone()),
+            set_mesh: call.set_mesh.clone().or_else(|| self.set_mesh.clone()),
+            mesh_devices: devices.clone(),
+            xla_metadata,
+            compute_on: call.compute_on.clone().or_else(|| self.compute_on.clone()),
+            user: call.user.clone().or_else(|| self.user.clone()),
+            transfer_guard: call.transfer_guard.or(self.transfer_guard),
+        }
+    }
 }
 
 /// A parameter: `x`, `*args`, `**kwargs`, or `{name: x, default: 2.0}`; after `*` or `*args` they are keyword-only.
+#[expect(clippy::large_enum_variant, reason = "a signature has few of them")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]

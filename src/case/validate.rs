@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{Call, Case, Class, Form, Name, NewForm, Step, Value};
+use indexmap::IndexMap;
+
+use super::{Call, Case, Class, Context, Form, InShardings, JitOptions, Name, NewForm, Placement, Step, Value};
 
 /// The deepest nest: CPython's default recursion limit.
 const DEEPEST: u16 = 1000;
@@ -61,6 +63,22 @@ pub enum CaseError {
         /// The device.
         device: u32,
     },
+    /// A placement that is more than a sharding.
+    #[error("{place}: a sharding has no layout, and commits whatever it is for: leave `committed` and `layout` out")]
+    Sharding {
+        /// Where it stands.
+        place: String,
+    },
+    /// A mesh whose devices don't fit its axes.
+    #[error("{place}: a mesh of {count} has as many devices, each once, and here are {devices:?}")]
+    Mesh {
+        /// Where the mesh stands.
+        place: String,
+        /// The product of its axes.
+        count: u32,
+        /// The devices that were given.
+        devices: Vec<u32>,
+    },
 }
 
 impl Case {
@@ -75,11 +93,23 @@ impl Case {
             checker.alive.insert(name);
         }
         checker.value("function", &self.function)?;
+        checker.context("context", &self.context)?;
+        checker.options("options", &self.options)?;
         for (i, step) in self.steps.iter().enumerate() {
             checker.step(&format!("step {}", i + 1), step)?;
         }
         Ok(())
     }
+}
+
+/// Whether a mesh of these axes can have these devices.
+fn mesh(place: &str, axes: &IndexMap<Name, u32>, devices: &[u32]) -> Result<(), CaseError> {
+    let count: u32 = axes.values().product();
+    let different: HashSet<_> = devices.iter().collect();
+    if devices.is_empty() || (devices.len() == count as usize && different.len() == devices.len()) {
+        return Ok(());
+    }
+    Err(CaseError::Mesh { place: place.to_owned(), count, devices: devices.to_vec() })
 }
 
 struct Checker<'c> {
@@ -132,7 +162,32 @@ impl<'c> Checker<'c> {
         for value in call.function.iter().chain(&call.returns) {
             self.value(place, value)?;
         }
+        call.options.iter().try_for_each(|options| self.options(&format!("{place}, options"), options))?;
+        self.context(&format!("{place}, context"), &self.case.context.around(&call.context))
+    }
+
+    fn options(&self, place: &str, options: &JitOptions) -> Result<(), CaseError> {
+        let asked = options.in_shardings.iter().flat_map(InShardings::iter).chain(&options.out_shardings);
+        for at in asked {
+            if at.committed || at.layout.is_some() {
+                return Err(CaseError::Sharding { place: place.to_owned() });
+            }
+            if at.device >= self.case.devices {
+                return Err(CaseError::Device { place: place.to_owned(), device: at.device });
+            }
+            if let Some(named) = &at.sharding {
+                mesh(place, &named.mesh, &named.devices)?;
+            }
+        }
         Ok(())
+    }
+
+    fn context(&self, place: &str, context: &Context) -> Result<(), CaseError> {
+        for axes in context.mesh.iter().chain(&context.set_mesh) {
+            mesh(place, axes, &context.mesh_devices)?;
+        }
+        let values = context.flags.values().chain(context.xla_metadata.values()).chain(&context.user);
+        values.into_iter().try_for_each(|value| self.value(place, value))
     }
 
     fn object(&self, place: &str, name: &Name) -> Result<(), CaseError> {
@@ -150,6 +205,9 @@ impl<'c> Checker<'c> {
                     && placement.device >= self.case.devices
                 {
                     return Err(CaseError::Device { place: place.to_owned(), device: placement.device });
+                }
+                if let super::Library::Jax { placement: Placement { sharding: Some(named), .. }, .. } = &array.library {
+                    mesh(place, &named.mesh, &named.devices)?;
                 }
                 return Ok(());
             }

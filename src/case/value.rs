@@ -16,6 +16,7 @@ use super::program::Param;
 use super::{Array, Dtype, Name};
 
 /// A value, as a recipe: it is built anew each time it is met, but for [`Form::Ref`] and [`Form::Global`].
+#[expect(clippy::large_enum_variant, reason = "most values are arrays")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `None`

@@ -1,16 +1,30 @@
 //! What surrounds a call: configuration and contexts, as far as keys and verdicts depend on them.
 
+use std::rc::Rc;
+
+use super::build::Namespace;
+use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
-use crate::case::Context;
-use crate::spec::{FlagEffect, FlagKey, Profile};
+use super::python;
+use crate::case::{Context, DefaultDevice, Name, TransferGuard, Value};
+use crate::spec::{FlagEffect, FlagKey, NonFinite, Profile};
 
 /// The surroundings of one call.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Ambient {
     pub x64: bool,
-    pub default_device: Option<u32>,
-    /// The axes of the mesh around the call, with their sizes.
-    pub mesh: Vec<String>,
+    pub default_device: Option<DefaultDevice>,
+    /// The mesh around the call.
+    pub mesh: Option<Mesh>,
+    /// The mesh of `jax.set_mesh`.
+    pub set_mesh: Option<Mesh>,
+    /// What `set_xla_metadata` set: a tuple of names and values.
+    pub xla_metadata: Option<Obj>,
+    pub compute_on: Option<String>,
+    /// The value of the user's own context.
+    pub user: Option<Obj>,
+    /// Whether what has to be copied to where the program runs raises.
+    pub guarded: bool,
     /// The flags that are part of the fast path's key, with their values; likewise the next two.
     pub dispatch: Vec<String>,
     /// The flags that are part of the trace context.
@@ -21,32 +35,86 @@ pub struct Ambient {
     pub bypasses: bool,
     pub trace_raises: Option<String>,
     pub run_raises: Option<String>,
+    /// What a program may not return.
+    pub returns_no: Vec<NonFinite>,
+}
+
+/// A mesh: its axes with their sizes, and its devices in order.
+#[derive(Debug, Clone)]
+pub struct Mesh {
+    pub axes: Vec<(Name, u32)>,
+    pub devices: Vec<u32>,
+}
+
+impl Mesh {
+    /// The axes with their sizes, in words.
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        self.axes.iter().map(|(axis, size)| format!("{axis}: {size}"))
+    }
 }
 
 impl Ambient {
     /// The surroundings of a call in a case; those of the call come over those of the case.
-    pub fn of(case: &Context, call: &Context, profile: &Profile) -> Result<Self, ModelError> {
-        let mesh = call.mesh.as_ref().or(case.mesh.as_ref());
+    pub fn of(case: &Context, call: &Context, profile: &Profile, names: &Namespace) -> Result<Self, ModelError> {
+        let context = case.around(call);
+        let mesh = |axes: indexmap::IndexMap<Name, u32>| Mesh {
+            devices: match &context.mesh_devices[..] {
+                [] => (0..axes.values().product()).collect(),
+                devices => devices.to_vec(),
+            },
+            axes: axes.into_iter().collect(),
+        };
+        let mut metadata = Vec::new();
+        for (name, value) in &context.xla_metadata {
+            let value = names.build(value)?;
+            // Nothing is entered: Python raises before there is a call.
+            python::hash(&value).map_err(|Raised(class)| ModelError::Unbuildable(class))?;
+            metadata.push((name.clone(), value));
+        }
+        metadata.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let pair = |(name, value): (Name, Obj)| Rc::new(Kind::Tuple(vec![Rc::new(Kind::Str(name.to_string())), value]));
         let mut ambient = Self {
-            x64: call.x64.or(case.x64).unwrap_or(false),
-            default_device: call.default_device.or(case.default_device),
-            mesh: mesh.into_iter().flatten().map(|(axis, size)| format!("{axis}: {size}")).collect(),
+            x64: context.x64.unwrap_or(false),
+            default_device: context.default_device,
+            mesh: context.mesh.map(mesh),
+            set_mesh: context.set_mesh.map(mesh),
+            xla_metadata: (!metadata.is_empty())
+                .then(|| Rc::new(Kind::Tuple(metadata.into_iter().map(pair).collect()))),
+            compute_on: context.compute_on,
+            user: context.user.as_ref().map(|value| names.build(value)).transpose()?,
+            guarded: context.transfer_guard.is_some_and(TransferGuard::disallows),
             ..Self::default()
         };
-        let mut flags = case.flags.clone();
-        flags.extend(call.flags.clone());
+        let mut flags = context.flags;
         flags.sort_unstable_keys();
         for (name, value) in &flags {
             let Some(effect) = profile.flags.get(name) else {
                 return Err(ModelError::Unsupported(format!("the flag {name}")));
             };
             ambient.add(effect, &format!("{name}={value}"));
+            if *value == Value::Bool(true) {
+                ambient.returns_no.extend(&effect.returns_no);
+            }
         }
         Ok(ambient)
     }
 
+    /// Whether there is anything around the call that the model doesn't know for loops.
+    pub fn is_more_than_flags(&self) -> bool {
+        self.set_mesh.is_some()
+            || self.xla_metadata.is_some()
+            || self.compute_on.is_some()
+            || self.user.is_some()
+            || self.guarded
+    }
+
+    /// What comes of a context whose value can't be hashed, as all keys have to.
+    pub fn unhashable(&self) -> Option<Raised> {
+        self.user.as_ref().and_then(|value| python::hash(value).err())
+    }
+
     fn add(&mut self, effect: &FlagEffect, text: &str) {
-        let FlagEffect { keys, seen, never_fast, bypasses, trace_raises, run_raises } = effect;
+        let FlagEffect { keys, seen, never_fast, bypasses, trace_raises, run_raises, .. } = effect;
         for key in keys {
             match key {
                 FlagKey::Dispatch => self.dispatch.push(text.to_owned()),

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::flatten::{Flat, FlattenErrors, Path, Treedef, flatten, text};
 use super::object::{Function, Kind, Obj, Raised};
 use super::python;
-use crate::case::{ArgName, Class, Donate, Dtype, JitOptions, Library, Name, Param, Placement, Prng};
+use crate::case::{ArgName, Class, Donate, Dtype, InShardings, JitOptions, Library, Name, Param, Placement, Prng};
 use crate::spec::{ArgumentStyle, ErrorStage, LeafKind, LeafRule, Profile, Role};
 
 /// What tracing sees of a dynamic leaf, and what the layers around it see.
@@ -23,6 +23,8 @@ pub struct Aval {
     pub strong_when_missed: bool,
     /// `None` for what lives on no device yet.
     pub placement: Option<Placement>,
+    /// Whether it is where it is because of `in_shardings` alone, and was an array elsewhere before.
+    pub moved: bool,
 }
 
 /// A dynamic leaf.
@@ -31,6 +33,8 @@ pub struct Leaf {
     pub path: Path,
     pub object: Obj,
     pub aval: Rc<Aval>,
+    /// The sharding that `in_shardings` has for it.
+    pub asked: Option<Placement>,
     /// Whether the compiled program has it as an argument.
     pub kept: bool,
     /// Whether its buffer is the call's to keep.
@@ -48,6 +52,15 @@ pub struct Leaf {
 }
 
 impl Leaf {
+    /// The leaf as lowering has it: where `in_shardings` says, if they say anything.
+    pub fn lowered(&self) -> Rc<Aval> {
+        let Some(asked) = &self.asked else { return Rc::clone(&self.aval) };
+        let mut aval = Aval::clone(&self.aval);
+        aval.moved = aval.placement.as_ref().is_some_and(|at| !at.is_committed());
+        aval.placement = Some(Placement { committed: asked.sharding.is_none(), ..asked.clone() });
+        Rc::new(aval)
+    }
+
     /// The exception that it raises where the fast path finds the program.
     pub fn error_when_fast(&self) -> Option<Raised> {
         self.error_when_fast.clone().or_else(|| self.error_when_kept.clone())
@@ -218,6 +231,7 @@ impl Sorter<'_> {
         let (mut leaves, mut trees, mut statics) = (Vec::new(), Vec::new(), Vec::new());
         let mut static_positions = Vec::new();
         let mut keywords = Vec::new();
+        let mut shardings = self.shardings(&numbers)?.into_iter();
         let mut argument = |path: Path, value: &Obj, is_static: bool, keyword: bool, used: bool, given: bool| {
             if is_static {
                 let hash = self.hash(value, &mut faults);
@@ -227,7 +241,8 @@ impl Sorter<'_> {
             let flat = flatten(path, value, &self.errors)?;
             let flat_leaves =
                 flat.leaves.into_iter().filter_map(|(path, leaf)| self.leaf(path, &leaf, used, &mut faults));
-            leaves.extend(flat_leaves.map(|leaf| Leaf { donated: given, ..leaf }));
+            let asked = if keyword { None } else { shardings.next().flatten() };
+            leaves.extend(flat_leaves.map(|leaf| Leaf { donated: given, asked: asked.clone(), ..leaf }));
             trees.push(Item::Tree(flat.treedef));
             Ok::<(), Raised>(())
         };
@@ -270,14 +285,29 @@ impl Sorter<'_> {
         })
     }
 
+    /// The sharding that `in_shardings` has for each dynamic positional argument (`flatten_axis_resources`).
+    fn shardings(&self, statics: &[usize]) -> Result<Vec<Option<Placement>>, Raised> {
+        let Some(asked) = &self.call.options.in_shardings else { return Ok(Vec::new()) };
+        let count = (0..self.call.args.len()).filter(|i| !statics.contains(i)).count();
+        if !self.call.kwargs.is_empty() {
+            return Err(Raised::new("ValueError"));
+        }
+        match asked {
+            InShardings::All(place) => Ok(vec![Some(place.clone()); count]),
+            InShardings::Each(places) if places.len() == count => Ok(places.clone()),
+            InShardings::Each(_) => Err(Raised::new("ValueError")),
+        }
+    }
+
     fn partition(&self) -> Result<Arguments, Raised> {
         let Invocation { function, args, kwargs, options, .. } = self.call;
-        // `filter_jit` refuses the options of `jax.jit` that choose arguments.
+        // `filter_jit` refuses the options of `jax.jit` that choose arguments, and words of `donate` that it doesn't have.
         let JitOptions { static_argnums, static_argnames, donate_argnums, donate_argnames, .. } = options;
         if !static_argnums.is_empty()
             || !static_argnames.is_empty()
             || !donate_argnums.is_empty()
             || !donate_argnames.is_empty()
+            || options.donate == Some(Donate::Bogus)
         {
             return Err(Raised::new("ValueError"));
         }
@@ -474,6 +504,7 @@ impl Sorter<'_> {
             path,
             object: value.clone(),
             aval: Rc::new(aval),
+            asked: None,
             kept,
             donated: false,
             error_when_missed: raised(&rule.error_when_missed),
@@ -527,6 +558,7 @@ fn aval(value: &Obj, x64: bool) -> Option<Aval> {
             weak,
             strong_when_missed: false,
             placement: None,
+            moved: false,
         })
     };
     match &**value {
@@ -545,6 +577,7 @@ fn aval(value: &Obj, x64: bool) -> Option<Aval> {
                 Library::Key { .. } => Some(Placement::default()),
                 Library::Numpy { .. } => None,
             },
+            moved: false,
         }),
         Kind::NumpyScalar(dtype, _) => plain(dtype.name(), false),
         Kind::Bool(_) => plain("bool", true),

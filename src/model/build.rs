@@ -183,6 +183,7 @@ impl Namespace {
                     .collect::<Result<_, _>>()?,
                 uses: def.uses.clone(),
                 has_effect: def.effect.is_some(),
+                is_source: def.source.is_some(),
                 returns: def.returns.as_ref().map(|value| self.build(value)).transpose()?,
             }),
             Form::Global(name) => match jax_scalar_type(name) {

@@ -54,6 +54,7 @@ impl Digest {
         let names: Vec<_> = keywords_in_order.iter().map(ToString::to_string).collect();
         see(String::new(), "order of keywords", names.join(", "));
         see(String::new(), "flags", call.ambient.seen.join(", "));
+        see(String::new(), "user context", call.ambient.user.as_ref().map_or_else(|| "NoneType".to_owned(), typed));
         Self(seen)
     }
 

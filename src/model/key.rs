@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHasher;
 
-use super::ambient::Ambient;
+use super::ambient::{Ambient, Mesh};
 use super::arguments::{Arguments, Aval, Item};
 use super::flatten::Treedef;
 use super::object::{Kind, Obj, Raised};
@@ -94,6 +94,8 @@ pub struct Ingredients<'c> {
     pub ambient: &'c Ambient,
     /// How the function is used.
     pub via: Via,
+    /// The name of the wrapper, where a function has several.
+    pub wrapper: Option<&'c Name>,
     /// Which tables the wrapper has: those made after a clearing can have others than those made before.
     pub generation: u64,
 }
@@ -130,18 +132,22 @@ impl Key {
         }
         let mut hasher = FxHasher::default();
         for part in &parts {
-            if let Part::Plain(name, plain) = part {
-                (name, plain).hash(&mut hasher);
+            match part {
+                Part::Plain(name, plain) => (name, plain).hash(&mut hasher),
+                // A value of the context that can't be hashed has no key.
+                Part::Static(_, value, _) => python::hash(value).unwrap_or_default().hash(&mut hasher),
+                Part::Leaf(..) | Part::Tree(..) => {}
             }
         }
         let missed = table.table != TableName::Dispatch;
         if !table.leaf.is_empty() {
             let below = matches!(table.table, TableName::Lower | TableName::Compile);
             for leaf in call.arguments.leaves.iter().filter(|leaf| leaf.kept || !below) {
+                let aval = if below { leaf.lowered() } else { Rc::clone(&leaf.aval) };
                 for component in &table.leaf {
-                    Facet::of(*component, &leaf.aval, missed).hash(&mut hasher);
+                    Facet::of(*component, &aval, missed).hash(&mut hasher);
                 }
-                parts.push(Part::Leaf(leaf.path.clone(), Rc::clone(&leaf.aval)));
+                parts.push(Part::Leaf(leaf.path.clone(), aval));
             }
         }
         if !call.arguments.mask.is_empty() && table.statics.is_some() {
@@ -375,23 +381,82 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
         CallComponent::CompilerOptions => Part::Plain(
             "compiler options",
-            texts(&mut call.options.compiler_options.iter().map(|(name, value)| format!("{name}={value}"))),
+            texts(&mut call.options.compiler_options.iter().flatten().map(|(name, value)| format!("{name}={value}"))),
         ),
+        CallComponent::Shardings => {
+            let JitOptions { in_shardings, out_shardings, .. } = call.options;
+            let options = JitOptions {
+                in_shardings: in_shardings.clone(),
+                out_shardings: out_shardings.clone(),
+                ..JitOptions::default()
+            };
+            Part::Plain("shardings", texts(&mut std::iter::once(options.to_string())))
+        }
+        CallComponent::WrapperWithShardings => {
+            let is_given = call.options.in_shardings.is_some() || call.options.out_shardings.is_some();
+            let name = is_given.then(|| call.wrapper.map_or("the first", Name::as_str).to_owned());
+            Part::Plain("wrapper", texts(&mut name.into_iter()))
+        }
+        CallComponent::OutPartition => {
+            let word = |at: &Placement| partition(at).unwrap_or_else(|| "on one device".to_owned());
+            Part::Plain("out_shardings", texts(&mut out_sharding(call).map(word).into_iter()))
+        }
+        CallComponent::OutMesh => {
+            let mesh = out_sharding(call).and_then(|at| at.sharding.as_ref()).map(axes);
+            Part::Plain("mesh of out_shardings", texts(&mut mesh.into_iter()))
+        }
+        CallComponent::OutDevices => {
+            let devices = out_sharding(call).map(|at| format!("{:?}", at.devices()));
+            Part::Plain("devices of out_shardings", texts(&mut devices.into_iter()))
+        }
     }
+}
+
+/// Where the results have to be. A body that uses nothing has none.
+pub(super) fn out_sharding<'c>(call: &Ingredients<'c>) -> Option<&'c Placement> {
+    call.options.out_shardings.as_ref().filter(|_| call.arguments.leaves.iter().any(|leaf| leaf.kept))
 }
 
 fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient) -> Part {
     match component {
         ContextComponent::X64 => Part::Plain("jax_enable_x64", Plain::Flag(ambient.x64)),
-        ContextComponent::DefaultDevice => {
-            Part::Plain("default device", Plain::Texts(ambient.default_device.iter().map(u32::to_string).collect()))
+        ContextComponent::DefaultDevice => Part::Plain(
+            "default device",
+            Plain::Texts(ambient.default_device.iter().map(ToString::to_string).collect()),
+        ),
+        ContextComponent::Mesh => Part::Plain("mesh around the call", Plain::Texts(mesh(ambient.mesh.as_ref(), true))),
+        ContextComponent::SetMesh => {
+            // The jaxpr has an abstract mesh, which has no devices; the executable has nothing else of it.
+            let words = match (table, &ambient.set_mesh) {
+                (TableName::Compile, set) => set.iter().map(|mesh| format!("devices {:?}", mesh.devices)).collect(),
+                (_, set) => mesh(set.as_ref(), table == TableName::Dispatch),
+            };
+            Part::Plain("jax.set_mesh", Plain::Texts(words))
         }
-        ContextComponent::Mesh => Part::Plain("mesh around the call", Plain::Texts(ambient.mesh.clone())),
+        ContextComponent::XlaMetadata => object("XLA metadata", ambient.xla_metadata.as_ref()),
+        ContextComponent::ComputeOn => {
+            Part::Plain("compute_on", Plain::Texts(ambient.compute_on.iter().cloned().collect()))
+        }
+        ContextComponent::User => object("user context", ambient.user.as_ref()),
         ContextComponent::Flags => {
             let flags = if table == TableName::Dispatch { &ambient.dispatch } else { &ambient.trace };
             Part::Plain("flags", Plain::Texts(flags.clone()))
         }
     }
+}
+
+/// An object of the context: compared by `==`, like all of them.
+fn object(name: &'static str, value: Option<&Obj>) -> Part {
+    let none = || Rc::new(Kind::None);
+    let by = Equality { hash: true, identity: true, equal: true, ..Equality::default() };
+    Part::Static(Path::root(name), value.cloned().unwrap_or_else(none), by)
+}
+
+/// A mesh in words, with its devices or without.
+fn mesh(mesh: Option<&Mesh>, with_devices: bool) -> Vec<String> {
+    let Some(mesh) = mesh else { return Vec::new() };
+    let devices = with_devices.then(|| format!("devices {:?}", mesh.devices));
+    mesh.words().chain(devices).collect()
 }
 
 /// One part of an aval.
@@ -406,7 +471,7 @@ enum Facet<'a> {
 
 impl<'a> Facet<'a> {
     fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
-        let Aval { shape, dtype, prng, weak, strong_when_missed, placement } = aval;
+        let Aval { shape, dtype, prng, weak, strong_when_missed, placement, moved } = aval;
         let place =
             |words: fn(&Placement, usize) -> String| Self::Place(placement.as_ref().map(|at| words(at, shape.len())));
         match component {
@@ -414,7 +479,8 @@ impl<'a> Facet<'a> {
             LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng),
             LeafComponent::WeakType => Self::Flag(*weak && !(missed && *strong_when_missed)),
             LeafComponent::Committed => Self::Flag(placement.as_ref().is_some_and(Placement::is_committed)),
-            LeafComponent::Sharding => place(|at, _| sharding(at)),
+            LeafComponent::KnownLayout => Self::Flag(!moved && placement.as_ref().is_some_and(Placement::is_committed)),
+            LeafComponent::Sharding => place(|at, _| at.as_sharding()),
             LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
             LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(axes(at.sharding.as_ref()?)))),
             LeafComponent::MemoryKind => Self::Place(placement.as_ref().and_then(memory_kind).map(str::to_owned)),
@@ -429,20 +495,6 @@ fn memory_kind(at: &Placement) -> Option<&str> {
     at.memory_kind.as_deref().filter(|kind| *kind != "device")
 }
 
-/// The sharding as an object: equal meshes and equal specs, with trailing `None`s.
-fn sharding(at: &Placement) -> String {
-    let kind = memory_kind(at).map(|kind| format!(" in {kind}")).unwrap_or_default();
-    match &at.sharding {
-        None => format!("device {}{kind}", at.device),
-        Some(named) => format!("{} over {}{kind}", spec(&named.spec), axes(named)),
-    }
-}
-
-fn spec(spec: &[Option<Name>]) -> String {
-    let axes: Vec<_> = spec.iter().map(|axis| axis.as_ref().map_or("None", Name::as_str)).collect();
-    format!("P({})", axes.join(", "))
-}
-
 fn axes(named: &Sharding) -> String {
     named.mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect::<Vec<_>>().join(", ")
 }
@@ -455,9 +507,9 @@ fn layout(at: &Placement) -> Option<String> {
 }
 
 /// What XLA makes of a sharding: how many devices, and into how many parts each dimension is split.
-fn partition(at: &Placement) -> Option<String> {
+pub(super) fn partition(at: &Placement) -> Option<String> {
     let named = at.sharding.as_ref()?;
-    let count: u32 = named.mesh.values().product();
+    let count = named.devices().len();
     let mut parts: Vec<u32> = named
         .spec
         .iter()
@@ -500,6 +552,7 @@ fn leaf_word(component: LeafComponent) -> &'static str {
         LeafComponent::MemoryKind => "memory kind",
         LeafComponent::Layout => "layout",
         LeafComponent::Committed => "committed",
+        LeafComponent::KnownLayout => "known layout",
         LeafComponent::Device => "device",
         LeafComponent::Partition => "partition",
     }

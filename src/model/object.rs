@@ -150,6 +150,8 @@ pub struct Function {
     pub uses: Option<Vec<Name>>,
     /// Whether the body has an effect.
     pub has_effect: bool,
+    /// Whether the case gives the body as source, so that nobody knows what it computes.
+    pub is_source: bool,
     /// What the body returns, where the case says so.
     pub returns: Option<Obj>,
 }

@@ -2,22 +2,22 @@
 
 use std::rc::Rc;
 
-use super::ambient::Ambient;
+use super::ambient::{Ambient, Mesh};
 use super::arguments::{Arguments, Invocation, Leaf, sort};
 use super::buffers::{Gone, uses_a_donated_one};
 use super::build::{BuildError, Namespace};
 use super::digest::{Digest, body};
 use super::eager::Stopped;
 use super::generation::Generations;
-use super::key::{Difference, Ingredients, Key};
+use super::key::{Difference, Ingredients, Key, out_sharding, partition};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
 use super::wrapper::Wrappers;
 use crate::case::{
-    Array, Behaviour, Call, Case, Class, ClearScope, JitOptions, Layer, LayerSet, Library, Mutation, Name, Placement,
-    Step, Verdict, Via,
+    Array, Behaviour, Call, Case, Class, ClearScope, DefaultDevice, JitOptions, Layer, LayerSet, Library, Mutation,
+    Name, Placement, Sharding, Step, Verdict, Via,
 };
-use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, Parameter, Profile, Table, TableName};
+use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, NonFinite, Parameter, Profile, Table, TableName};
 
 /// How a call was served.
 pub(super) struct Served {
@@ -190,7 +190,12 @@ impl<'c> Simulation<'c> {
             .iter()
             .map(|(name, value)| Ok::<_, BuildError>((name.clone(), self.names.build(value)?)))
             .collect::<Result<_, _>>()?;
-        let ambient = Ambient::of(&self.case.context, &call.context, self.profile)?;
+        let ambient = Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?;
+        if ambient.guarded && self.profile.runs_operations {
+            return Err(ModelError::Unsupported(
+                "what a transfer guard does to operations beside the program".to_owned(),
+            ));
+        }
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let x64 = ambient.x64;
         let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64 };
@@ -201,6 +206,9 @@ impl<'c> Simulation<'c> {
         let mut sorted = sort(self.profile, &invocation);
         if let Ok(arguments) = &mut sorted {
             self.gone.mark(arguments, self.profile);
+            if options.in_shardings.is_some() || options.out_shardings.is_some() {
+                shardings_are_known(self.profile, call, arguments, options, &ambient)?;
+            }
         }
         let (form, name) = (call.function.as_ref(), call.wrapper.as_ref());
         let owner = self.wrappers.of(self.profile.keyed_by, form, name, &function, options);
@@ -210,10 +218,20 @@ impl<'c> Simulation<'c> {
         let outcome = match &sorted {
             _ if ambient.bypasses => Ok(Served::by_nothing()),
             Err(raised) => Err(raised.clone()),
+            _ if ambient.user.is_some() && ambient.unhashable().is_some() => {
+                Err(ambient.unhashable().expect("it was a moment ago"))
+            }
             Ok(arguments) => {
                 let raises = call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new);
-                let whole =
-                    Ingredients { function: &owner, arguments, options, ambient: &ambient, via: call.via, generation };
+                let whole = Ingredients {
+                    function: &owner,
+                    arguments,
+                    options,
+                    ambient: &ambient,
+                    via: call.via,
+                    wrapper: name,
+                    generation,
+                };
                 let fast = match &fast {
                     None => Some(whole),
                     Some(Ok(arguments)) => Some(Ingredients { arguments, ..whole }),
@@ -230,6 +248,7 @@ impl<'c> Simulation<'c> {
                     options,
                     ambient: &ambient,
                     via: call.via,
+                    wrapper: name,
                     generation,
                 };
                 self.stale(*program, &now, call.raises.as_deref())
@@ -241,7 +260,7 @@ impl<'c> Simulation<'c> {
         }
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.names.build(returns)?),
-            (None, Ok(_), Ok(arguments)) => Some(body_output(arguments)),
+            (None, Ok(_), Ok(arguments)) => Some(body_output(arguments, options, &ambient)),
             _ => None,
         };
         self.names.returned(returned);
@@ -281,10 +300,20 @@ impl<'c> Simulation<'c> {
             return Err(ModelError::Unsupported("keyword arguments and options of loops".to_owned()));
         }
         let arguments = Arguments::default();
-        let ambient = Ambient::of(&self.case.context, &call.context, self.profile)?;
+        let ambient = Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?;
+        if ambient.is_more_than_flags() {
+            return Err(ModelError::Unsupported("what surrounds a loop, but for flags, devices and meshes".to_owned()));
+        }
         let Invocation { function, args, options, .. } = *invocation;
-        let whole =
-            Ingredients { function, arguments: &arguments, options, ambient: &ambient, via: call.via, generation: 0 };
+        let whole = Ingredients {
+            function,
+            arguments: &arguments,
+            options,
+            ambient: &ambient,
+            via: call.via,
+            wrapper: None,
+            generation: 0,
+        };
         let mut differences = Vec::new();
         let verdict = match self.eager(parameters, &whole, args, &mut differences) {
             Ok(missed) => Verdict::Missed(missed),
@@ -367,6 +396,7 @@ impl<'c> Simulation<'c> {
                 (Some(program), _) => {
                     let twice = uses_a_donated_one(call.arguments).then(|| Raised::new("ValueError"));
                     let raised = call.arguments.leaves.iter().find_map(Leaf::error_when_fast).or(twice);
+                    let raised = raised.or_else(|| self.copying_raises(call, true)).or_else(|| returning_raises(call));
                     return raised.map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program) }), Err);
                 }
                 (None, key) => dispatch_key = key,
@@ -437,7 +467,7 @@ impl<'c> Simulation<'c> {
         if let Some(raised) = looked_at.find_map(|leaf| leaf.error_when_lowered.clone()) {
             return Err(raised);
         }
-        devices_agree(call.arguments, self.profile.unused_arguments_have_devices)?;
+        placements_agree(call, self.profile)?;
         let mut program = traced;
         for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
             if layer > deepest {
@@ -456,10 +486,26 @@ impl<'c> Simulation<'c> {
         }
         let twice = uses_a_donated_one(call.arguments).then(|| Raised::new(&self.profile.runtime_error));
         let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()).or(twice);
+        let raised = raised.or_else(|| self.copying_raises(call, false)).or_else(|| returning_raises(call));
         match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {
             Some(raised) => Err(raised),
             None => Ok(Served { missed, program: Some(program) }),
         }
+    }
+
+    /// What a guard raises where an argument isn't where the program runs. A copy from one device to another is none for the
+    /// fast path.
+    fn copying_raises(&self, call: &Ingredients<'_>, fast: bool) -> Option<Raised> {
+        if !call.ambient.guarded {
+            return None;
+        }
+        let devices = devices(call);
+        let is_copied = |leaf: &Leaf| match &leaf.aval.placement {
+            None => true,
+            Some(at) => !at.is_committed() && (devices.len() > 1 || (!fast && at.devices() != devices)),
+        };
+        let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+        kept.any(is_copied).then(|| Raised::new(&self.profile.runtime_error))
     }
 
     /// The jaxpr, and whether the body ran for it.
@@ -528,30 +574,142 @@ impl<'c> Simulation<'c> {
     }
 }
 
+/// What a call raises because of the numbers that it returns. The body that a case makes by default returns what it uses.
+fn returning_raises(call: &Ingredients<'_>) -> Option<Raised> {
+    let unwanted = &call.ambient.returns_no;
+    let returns_arguments = match &**body(call.function) {
+        Kind::Function(function) => !function.is_source && function.returns.is_none(),
+        _ => false,
+    };
+    if unwanted.is_empty() || !returns_arguments {
+        return None;
+    }
+    let is_unwanted = |number: f64| {
+        (number.is_nan() && unwanted.contains(&NonFinite::Nan))
+            || (number.is_infinite() && unwanted.contains(&NonFinite::Inf))
+    };
+    let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+    kept.any(|leaf| numbers(leaf).into_iter().any(is_unwanted)).then(|| Raised::new("FloatingPointError"))
+}
+
+/// The numbers that a leaf holds, as far as they can be anything but finite: an array of a case is filled with an integer.
+fn numbers(leaf: &Leaf) -> Vec<f64> {
+    let mut object = &leaf.object;
+    while let Kind::Derived { base, .. } = &**object {
+        object = base;
+    }
+    let stored = |number: f64| match leaf.aval.dtype.name() {
+        "f64" | "c128" => number,
+        "f16" if number.abs() >= 65520.0 => f64::INFINITY.copysign(number),
+        _ => f64::from(number as f32),
+    };
+    match &**object {
+        Kind::Float(number) | Kind::NumpyScalar(_, number) => vec![stored(*number)],
+        Kind::Complex(re, im) => vec![stored(*re), stored(*im)],
+        _ => Vec::new(),
+    }
+}
+
 /// Whether the body that runs has an effect, which jax keeps off the fast path.
 fn has_effect(function: &Obj) -> bool {
     matches!(&**body(function), Kind::Function(function) if function.has_effect)
 }
 
-/// The arguments of one program live on one set of devices (`DeviceAssignmentMismatchError`, a `ValueError`).
-fn devices_agree(arguments: &Arguments, unused_count: bool) -> Result<(), Raised> {
-    let counted = arguments.leaves.iter().filter(|leaf| leaf.kept || unused_count);
-    let placements = counted.filter_map(|leaf| leaf.aval.placement.as_ref());
-    let mut devices = placements.filter(|at| at.is_committed()).map(Placement::devices);
-    match devices.next() {
-        Some(first) if devices.any(|other| other != first) => Err(Raised::new("ValueError")),
+/// Whether the model knows what `in_shardings` and `out_shardings` do to a call.
+fn shardings_are_known(
+    profile: &Profile,
+    call: &Call,
+    arguments: &Arguments,
+    options: &JitOptions,
+    ambient: &Ambient,
+) -> Result<(), ModelError> {
+    let unknown = |what: &str| Err(ModelError::Unsupported(format!("in_shardings and out_shardings {what}")));
+    if profile.arguments != ArgumentStyle::AsWritten {
+        return unknown(&format!("of {}", profile.profile));
+    }
+    if !matches!(call.via, Via::Call | Via::Trace | Via::Lower | Via::Compile) {
+        return unknown("under a transformation");
+    }
+    if ambient.set_mesh.is_some() || ambient.mesh.is_some() || ambient.guarded {
+        return unknown("under a mesh or a transfer guard");
+    }
+    for leaf in &arguments.leaves {
+        let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
+        let asked = leaf.asked.iter().chain(options.out_shardings.iter().filter(|_| leaf.kept));
+        for at in asked {
+            if special(at) || leaf.aval.placement.as_ref().is_some_and(special) {
+                return unknown("beside a layout or a memory kind");
+            }
+            if !divides(at, &leaf.aval.shape) {
+                return unknown("that don't divide an array");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether an array of that shape can have the sharding.
+fn divides(at: &Placement, shape: &[u64]) -> bool {
+    let Some(named) = &at.sharding else { return true };
+    named.spec.len() <= shape.len()
+        && named.spec.iter().zip(shape).all(|(axis, size)| {
+            axis.as_ref().is_none_or(|axis| named.mesh.get(axis).is_some_and(|parts| size % u64::from(*parts) == 0))
+        })
+}
+
+/// The arguments of one program are where `in_shardings` say, and it lives on one set of devices, those of `jax.set_mesh` if
+/// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
+fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
+    let mismatch = || Raised::new("ValueError");
+    for leaf in &call.arguments.leaves {
+        if let (Some(asked), Some(at)) = (&leaf.asked, &leaf.aval.placement)
+            && at.is_committed()
+            && split(asked) != split(at)
+        {
+            return Err(mismatch());
+        }
+    }
+    let counted = |leaf: &&Leaf| leaf.kept || profile.unused_arguments_have_devices;
+    let mut devices: Vec<Vec<u32>> = call.ambient.set_mesh.iter().map(|mesh| mesh.devices.clone()).collect();
+    for leaf in call.arguments.leaves.iter().filter(counted) {
+        let own = leaf.aval.placement.as_ref().filter(|at| at.is_committed());
+        let own = own.filter(|_| leaf.asked.is_none() || !profile.in_shardings_move);
+        devices.extend(own.into_iter().chain(&leaf.asked).map(Placement::devices));
+    }
+    devices.extend(out_sharding(call).map(Placement::devices));
+    match devices.split_first() {
+        Some((first, others)) if others.iter().any(|other| other != first) => Err(mismatch()),
         _ => Ok(()),
     }
 }
 
+/// Into how many parts a sharding splits what it is for; none where it is on each device as a whole.
+fn split(at: &Placement) -> Option<String> {
+    partition(at).filter(|words| !words.starts_with("[]"))
+}
+
+/// The devices that the program of a call runs on.
+fn devices(call: &Ingredients<'_>) -> Vec<u32> {
+    let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+    let mut committed = kept.filter_map(|leaf| leaf.aval.placement.as_ref()).filter(|at| at.is_committed());
+    let set = call.ambient.set_mesh.as_ref().map(|mesh| mesh.devices.clone());
+    set.or_else(|| committed.next().map(Placement::devices)).unwrap_or_else(|| match call.ambient.default_device {
+        Some(DefaultDevice::Number(number)) => vec![number],
+        _ => vec![0],
+    })
+}
+
 /// What the body that a case makes by default returns: the array leaves that it uses, in a list.
-fn body_output(arguments: &Arguments) -> Obj {
+fn body_output(arguments: &Arguments, options: &JitOptions, ambient: &Ambient) -> Obj {
     // One committed argument commits the whole program.
-    let committed = arguments
-        .leaves
-        .iter()
-        .filter(|leaf| leaf.kept)
-        .find_map(|leaf| leaf.aval.placement.clone().filter(Placement::is_committed));
+    let returned = options.out_shardings.clone().map(|at| Placement { committed: at.sharding.is_none(), ..at });
+    let kept = || arguments.leaves.iter().filter(|leaf| leaf.kept);
+    let given = || kept().find_map(|leaf| leaf.lowered().placement.clone().filter(Placement::is_committed));
+    let committed = returned.or_else(given).or_else(|| {
+        let Mesh { axes, devices } = ambient.set_mesh.clone()?;
+        let sharding = Sharding { mesh: axes.into_iter().collect(), devices, spec: Vec::new() };
+        Some(Placement { sharding: Some(sharding), ..Placement::default() })
+    });
     let array = |leaf: &Leaf| -> Obj {
         let library = match leaf.aval.prng {
             Some(prng) => Library::Key { prng },

@@ -58,6 +58,20 @@ pub struct FlagEffect {
     /// The exception of a call that would run.
     #[serde(default)]
     pub run_raises: Option<String>,
+    /// Whatever a program may not return: `FloatingPointError`.
+    #[serde(default)]
+    pub returns_no: Vec<NonFinite>,
+}
+
+/// A number that isn't finite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NonFinite {
+    /// Not a number.
+    Nan,
+    /// Positive or negative infinity.
+    Inf,
 }
 
 /// A key that a flag can be part of.

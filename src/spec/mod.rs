@@ -21,7 +21,7 @@ mod version;
 pub use context::{CallSpec, Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expect::{Expectation, Outcome};
-pub use flags::{FlagEffect, FlagGroup, FlagKey, Flags};
+pub use flags::{FlagEffect, FlagGroup, FlagKey, Flags, NonFinite};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use pattern::{Bindings, FillError, Pattern};
 pub use profile::{

@@ -59,6 +59,12 @@ pub struct Profile {
     /// Whether arguments that the body doesn't use have to be on the devices of the others.
     #[serde(default)]
     pub unused_arguments_have_devices: bool,
+    /// Whether a call runs operations of its own beside the program.
+    #[serde(default)]
+    pub runs_operations: bool,
+    /// Whether an argument that is committed elsewhere is moved to the devices of its `in_shardings`.
+    #[serde(default)]
+    pub in_shardings_move: bool,
     /// What the fast path raises for an array that was donated, where it doesn't see that it is deleted.
     #[serde(default)]
     pub donated_again: Option<String>,
@@ -364,6 +370,8 @@ pub enum LeafComponent {
     Layout,
     /// Whether it is committed to its device.
     Committed,
+    /// Whether lowering knows its layout: that of what is committed, and of what `in_shardings` take from the host.
+    KnownLayout,
     /// The devices that it is committed to.
     Device,
     /// Into how many parts each dimension is split, on how many devices; whatever the mesh is called.
@@ -468,6 +476,16 @@ pub enum CallComponent {
     KeepUnused,
     /// `compiler_options`
     CompilerOptions,
+    /// `in_shardings` and `out_shardings`, as objects.
+    Shardings,
+    /// The wrapper, if it has any of the two.
+    WrapperWithShardings,
+    /// Into how many parts `out_shardings` split what is returned, on how many devices.
+    OutPartition,
+    /// The mesh of `out_shardings`.
+    OutMesh,
+    /// The devices of `out_shardings`.
+    OutDevices,
     /// All options of the wrapper.
     Options,
 }
@@ -483,6 +501,14 @@ pub enum ContextComponent {
     DefaultDevice,
     /// The mesh around the call.
     Mesh,
+    /// The mesh of `jax.set_mesh`: with its devices in the fast path, without them above the executable, which has those alone.
+    SetMesh,
+    /// What `set_xla_metadata` set.
+    XlaMetadata,
+    /// `compute_on`
+    ComputeOn,
+    /// The value of a context that the user made.
+    User,
     /// Every other flag that a case sets.
     Flags,
 }

@@ -167,19 +167,25 @@ def _uncommitted(parts: dict[str, Any], device: int, shared: bool) -> jax.Array:
 
 def _placed(value: jax.Array, parts: dict[str, Any], placement: dict[str, Any]) -> jax.Array:
     """The array where it is asked to live, which commits it."""
-    sharding: Any = None
+    place: Any = None
     if parts["device"] is not None:
-        sharding = jax.sharding.SingleDeviceSharding(_device(int(parts["device"])))
+        place = jax.sharding.SingleDeviceSharding(_device(int(parts["device"])))
+    elif any(placement.get(name) for name in ("sharding", "committed", "memory_kind", "layout")):
+        place = sharding(placement)
+    if placement.get("layout"):
+        place = _layout(tuple(placement["layout"]), place)
+    with enable_x64(True) if parts["dtype"] in WIDE else contextlib.nullcontext():
+        return value if place is None else jax.device_put(value, place)
+
+
+def sharding(placement: dict[str, Any]) -> jax.sharding.Sharding:
+    """The sharding of what is placed so."""
     kind = {"memory_kind": placement["memory_kind"]} if placement.get("memory_kind") else {}
     if placement.get("sharding"):
         spec = jax.sharding.PartitionSpec(*placement["sharding"].get("spec", ()))
-        sharding = jax.sharding.NamedSharding(mesh(placement["sharding"]["mesh"]), spec, **kind)
-    elif placement.get("committed") or kind or placement.get("layout"):
-        sharding = jax.sharding.SingleDeviceSharding(_device(placement.get("device", 0)), **kind)
-    if placement.get("layout"):
-        sharding = _layout(tuple(placement["layout"]), sharding)
-    with enable_x64(True) if parts["dtype"] in WIDE else contextlib.nullcontext():
-        return value if sharding is None else jax.device_put(value, sharding)
+        over = mesh(placement["sharding"]["mesh"], placement["sharding"].get("devices"))
+        return jax.sharding.NamedSharding(over, spec, **kind)
+    return jax.sharding.SingleDeviceSharding(_device(placement.get("device", 0)), **kind)
 
 
 def _layout(order: tuple[int, ...], sharding: Any) -> Any:
@@ -192,14 +198,11 @@ def _layout(order: tuple[int, ...], sharding: Any) -> Any:
     return layout.Layout(layout.DeviceLocalLayout(order), sharding)
 
 
-def mesh(axes: dict[str, int]) -> jax.sharding.Mesh:
-    """A mesh of these axes over the first devices."""
+def mesh(axes: dict[str, int], numbers: list[int] | None = None) -> jax.sharding.Mesh:
+    """A mesh of these axes over the devices of these numbers, or the first ones."""
     sizes = tuple(axes.values())
-    count = int(np.prod(sizes))
-    devices = jax.devices()
-    if count > len(devices):
-        raise Unsupported(f"devices:{count}")
-    return jax.sharding.Mesh(np.array(devices[:count]).reshape(sizes), tuple(axes))
+    devices = [_device(number) for number in numbers or range(int(np.prod(sizes)))]
+    return jax.sharding.Mesh(np.array(devices).reshape(sizes), tuple(axes))
 
 
 def _key(parts: dict[str, Any]) -> jax.Array:

@@ -9,17 +9,20 @@ from typing import Any
 import jax
 
 from .arrays import enable_x64, mesh
-from .errors import Unsupported
+from .errors import Unsupported, construction
+
+USER: Any = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None
+"""The user's own context of every case. Making one changes all keys, so that there is only one, made before any call."""
 
 
 def merged(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     """The context of a call inside that of its case."""
-    flags = {**outer.get("flags", {}), **inner.get("flags", {})}
-    return {**outer, **inner, "flags": flags} if flags else {**outer, **inner}
+    together = {name: {**outer.get(name, {}), **inner.get(name, {})} for name in ("flags", "xla_metadata")}
+    return {**outer, **inner, **{name: values for name, values in together.items() if values}}
 
 
 def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.ExitStack:
-    """The context, entered; `build` makes the values of flags."""
+    """The context, entered; `build` makes the values in it."""
     stack = contextlib.ExitStack()
     try:
         for name, value in context.get("flags", {}).items():
@@ -27,20 +30,76 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
         if context.get("x64") is not None:
             stack.enter_context(enable_x64(context["x64"]))
         if context.get("default_device") is not None:
-            number = context["default_device"]
-            if number >= len(jax.devices()):
-                raise Unsupported(f"devices:{number + 1}")
-            stack.enter_context(jax.default_device(jax.devices()[number]))
+            stack.enter_context(_default_device(context["default_device"]))
         if context.get("mesh"):
-            stack.enter_context(mesh(context["mesh"]))
+            stack.enter_context(mesh(context["mesh"], context.get("mesh_devices")))
+        if context.get("set_mesh"):
+            if not hasattr(jax, "set_mesh"):
+                raise Unsupported("jax.set_mesh")
+            stack.enter_context(jax.set_mesh(mesh(context["set_mesh"], context.get("mesh_devices"))))
+        if context.get("xla_metadata"):
+            values = {name: build(value) for name, value in context["xla_metadata"].items()}
+            stack.enter_context(_xla_metadata(values))
+        if context.get("compute_on") is not None:
+            stack.enter_context(_compute_on(context["compute_on"]))
+        if context.get("user") is not None:
+            if USER is None:
+                raise Unsupported("jax.make_user_context")
+            stack.enter_context(USER(build(context["user"])))
+        # Last, so that nothing that is made here is copied under it.
+        if context.get("transfer_guard") is not None:
+            stack.enter_context(jax.transfer_guard(context["transfer_guard"]))
     except BaseException:
         stack.close()
         raise
     return stack
 
 
+def _default_device(device: int | str) -> contextlib.AbstractContextManager[Any]:
+    if isinstance(device, int):
+        if device >= len(jax.devices()):
+            raise Unsupported(f"devices:{device + 1}")
+        return jax.default_device(jax.devices()[device])
+    if jax.__version_info__ < (0, 5):
+        raise Unsupported("a platform as default device")
+    return jax.default_device(device)
+
+
+def _xla_metadata(values: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
+    try:
+        from jax.experimental.xla_metadata import set_xla_metadata
+    except ImportError:
+        raise Unsupported("set_xla_metadata") from None
+
+    @contextlib.contextmanager
+    def entered() -> Iterator[None]:
+        manager = set_xla_metadata(**values)
+        with construction():
+            manager.__enter__()
+        try:
+            yield
+        finally:
+            manager.__exit__(None, None, None)
+
+    return entered()
+
+
+def _compute_on(kind: str) -> contextlib.AbstractContextManager[Any]:
+    from jax.experimental.compute_on import compute_on
+
+    try:
+        return compute_on(kind)
+    except TypeError:
+        raise Unsupported("compute_on as a context manager") from None
+
+
 @contextlib.contextmanager
 def _flag(name: str, value: Any) -> Iterator[None]:
+    if name in ("jax_debug_nans", "jax_debug_infs") and isinstance(value, bool):
+        # Many functions of jax turn them off for a while, which leaves no hook in the thread, whatever the process has.
+        with getattr(jax, name.removeprefix("jax_"))(value):
+            yield
+        return
     try:
         before = jax.config._read(name)
     except (AttributeError, KeyError):

@@ -27,6 +27,8 @@ from jax._src import config
 
 from .observe import unobserved
 
+from . import contexts
+
 
 class Served(list):
     """The arrays that a body returned, with the number of its trace."""
@@ -64,6 +66,8 @@ def traced(seen: Any, returned: Iterable[Any]) -> Served:
     """The output of a body that was traced with the arguments `seen`."""
     number = next(_numbers)
     text = typed(seen)
+    if contexts.USER is not None:
+        text = f"{text} user context {typed(contexts.USER.value)}"
     _texts[number] = f"{text} {_probe()}" if _probing and not jax.config.jax_disable_jit else text
     return _served(returned, number)
 

@@ -17,6 +17,9 @@ name = "equinox.filter_jit"
 
 def wrap(function: Any, options: dict[str, Any]) -> Any:
     """The function under `equinox.filter_jit`; options of `jax.jit` are passed on, and it refuses what it must."""
+    for option in ("in_shardings", "out_shardings"):
+        if option in options:
+            raise Unsupported(f"the option {option}, whose trees are those of the wrapper inside")
     return equinox.filter_jit(function, **options)
 
 

@@ -10,6 +10,7 @@ import jax
 from flax import nnx
 
 from .errors import Unsupported
+from .jax_jit import placed
 
 name = "flax.nnx.jit"
 
@@ -19,7 +20,7 @@ def wrap(function: Any, options: dict[str, Any]) -> Any:
     for option in ("donate", "compiler_options"):
         if option in options:
             raise Unsupported(f"the option {option}")
-    return nnx.jit(function, **options)
+    return nnx.jit(function, **placed(options))
 
 
 def entry(wrapper: Any, via: str) -> Callable[..., Any]:
@@ -44,7 +45,7 @@ def cold(function: Any, options: dict[str, Any], args: Any, kwargs: Any) -> None
     if any(map(_is_module, jax.tree_util.tree_leaves((args, kwargs), is_leaf=_is_module))):
         # A hit writes the graphdef of the program that served it into the Module, which is then no longer what was passed.
         return
-    wrapper = nnx.jit(function, **options)
+    wrapper = nnx.jit(function, **placed(options))
     # Before it had `trace` nothing but a call keeps the statics apart.
     getattr(wrapper, "trace", wrapper)(*args, **kwargs)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from . import arrays
 from .errors import Unsupported
 
 name = "jax.jit"
@@ -19,7 +20,20 @@ def wrap(function: Any, options: dict[str, Any]) -> Any:
         raise Unsupported("the option donate, which is equinox.filter_jit's")
     if "compiler_options" in options and jax.__version_info__ < (0, 4, 36):
         raise Unsupported("the option compiler_options")
-    return jax.jit(function, **options)
+    return jax.jit(function, **placed(options))
+
+
+def placed(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with the shardings that they ask for."""
+    made = dict(options)
+    asked = options.get("in_shardings")
+    if isinstance(asked, tuple):
+        made["in_shardings"] = tuple(None if form is None else arrays.sharding(form) for form in asked)
+    elif asked is not None:
+        made["in_shardings"] = arrays.sharding(asked)
+    if options.get("out_shardings") is not None:
+        made["out_shardings"] = arrays.sharding(options["out_shardings"])
+    return made
 
 
 def entry(wrapper: Any, via: str) -> Callable[..., Any]:
@@ -50,7 +64,7 @@ def cold(function: Any, options: dict[str, Any], args: Any, kwargs: Any) -> None
     def fresh(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
-    wrapper = jax.jit(fresh, **options)
+    wrapper = jax.jit(fresh, **placed(options))
     if hasattr(wrapper, "trace"):
         wrapper.trace(*args, **kwargs)
     else:

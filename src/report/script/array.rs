@@ -55,16 +55,9 @@ impl Writer<'_> {
 
     /// Where the array is put, which commits it.
     fn place(&mut self, placement: &Placement) -> Option<String> {
-        let kind = placement.memory_kind.as_ref().map(|kind| format!(", memory_kind=\"{kind}\"")).unwrap_or_default();
-        let mut place = match &placement.sharding {
-            Some(Sharding { mesh: axes, spec }) => {
-                Some(format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes), partition_spec(spec)))
-            }
-            None if !kind.is_empty() || placement.layout.is_some() => {
-                Some(format!("jax.sharding.SingleDeviceSharding({}{kind})", device(placement.device)))
-            }
-            None => placement.committed.then(|| device(placement.device)),
-        };
+        let is_more = placement.sharding.is_some() || placement.memory_kind.is_some() || placement.layout.is_some();
+        let mut place =
+            if is_more { Some(sharding(placement)) } else { placement.committed.then(|| device(placement.device)) };
         if let (Some(order), Some(sharding)) = (&placement.layout, &mut place) {
             *sharding = format!("{}({}, {sharding})", self.helper("with_layout"), tuple(order));
         }
@@ -88,18 +81,33 @@ impl Writer<'_> {
     }
 }
 
+/// The sharding of what is placed so.
+pub(super) fn sharding(placement: &Placement) -> String {
+    let kind = placement.memory_kind.as_ref().map(|kind| format!(", memory_kind=\"{kind}\"")).unwrap_or_default();
+    match &placement.sharding {
+        Some(Sharding { mesh: axes, devices, spec }) => {
+            format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes, devices), partition_spec(spec))
+        }
+        None => format!("jax.sharding.SingleDeviceSharding({}{kind})", device(placement.device)),
+    }
+}
+
 /// The device of that number.
 pub(super) fn device(number: u32) -> String {
     format!("jax.devices()[{number}]")
 }
 
-/// A mesh of these axes over the first devices.
-pub(super) fn mesh<'n>(axes: impl IntoIterator<Item = (&'n Name, &'n u32)>) -> String {
+/// A mesh of these axes over these devices, the first ones if none are given.
+pub(super) fn mesh<'n>(axes: impl IntoIterator<Item = (&'n Name, &'n u32)>, devices: &[u32]) -> String {
     let (names, sizes): (Vec<_>, Vec<_>) = axes.into_iter().map(|(name, size)| (format!("\"{name}\""), *size)).unzip();
     let count: u32 = sizes.iter().product();
+    let devices = match devices {
+        [] => format!("jax.devices()[:{count}]"),
+        devices => format!("[{}]", devices.iter().map(|number| device(*number)).collect::<Vec<_>>().join(", ")),
+    };
     let devices = match &sizes[..] {
-        [_] => format!("jax.devices()[:{count}]"),
-        _ => format!("np.array(jax.devices()[:{count}]).reshape({})", tuple(&sizes)),
+        [_] => devices,
+        _ => format!("np.array({devices}).reshape({})", tuple(&sizes)),
     };
     format!("jax.sharding.Mesh({devices}, {})", tuple(&names))
 }

@@ -10,6 +10,7 @@ pub(super) const HELPERS: &[&str] = &[
     "weak",
     "with_layout",
     "flag",
+    "user_context",
     "UserArray",
     "new_lambda",
     "closing_over",

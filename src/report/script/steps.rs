@@ -2,11 +2,14 @@
 
 use indexmap::IndexMap;
 
-use super::array::{device, mesh, tuple};
+use super::array::{device, mesh, sharding, tuple};
 use super::frame::part;
 use super::value::string;
 use super::{Block, Claim, ScriptError, Writer, anywhere, indented, is_form, mentions, uses_own};
-use crate::case::{Call, ClearScope, Context, Donate, Form, JitOptions, Name, Step, Value, Verdict, Via};
+use crate::case::{
+    Call, ClearScope, Context, DefaultDevice, Donate, Form, InShardings, JitOptions, Name, Placement, Step, Value,
+    Verdict, Via,
+};
 
 /// A line longer than this is broken.
 const WIDTH: usize = 100;
@@ -66,7 +69,7 @@ impl<'c> Writer<'c> {
                 Step::Clear(ClearScope::Jax) => state.push("jax.clear_caches()".to_owned()),
                 Step::Clear(ClearScope::Equinox) => state.push("eqx.clear_caches()".to_owned()),
                 Step::Clear(ClearScope::Function) if self.api.clears => {
-                    let wrapper = self.wrapper(&mut state, None, &self.case.options)?;
+                    let wrapper = self.wrapper(&mut state, None, &self.case.options, None)?;
                     state.push(format!("{wrapper}.clear_cache()"));
                 }
                 Step::Clear(ClearScope::Function) => {
@@ -102,7 +105,7 @@ impl<'c> Writer<'c> {
         let expected = claim.expected.get(number);
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let is_kept = call.function.as_ref().is_none_or(|value| is_form(value, |form| matches!(form, Form::Ref(_))));
-        let context = self.context(&merged(&self.case.context, &call.context))?;
+        let context = self.context(&self.case.context.around(&call.context))?;
         let mut arguments = self.arguments(&call.args, &call.kwargs)?;
         let is_last = number + 1 == self.case.calls().count();
         let checked = self.stale && is_last;
@@ -125,7 +128,7 @@ impl<'c> Writer<'c> {
             let function = self.function(call.function.as_ref())?;
             self.wrapping(&function, options)?
         } else {
-            self.wrapper(state, call.function.as_ref(), options)?
+            self.wrapper(state, call.function.as_ref(), options, call.wrapper.as_ref())?
         };
         let function = self.via(function, call.via)?;
         let mut parts = if self.stale {
@@ -220,16 +223,17 @@ impl<'c> Writer<'c> {
         }
     }
 
-    /// The name of the wrapper of a function that lives on, which is made once.
+    /// The name of the wrapper of a function that lives on, which is made once; `known_as` tells those apart that are alike.
     fn wrapper(
         &mut self,
         state: &mut State<'c>,
         function: Option<&Value>,
         options: &JitOptions,
+        known_as: Option<&Name>,
     ) -> Result<String, ScriptError> {
         let function = self.function(function)?;
         let wrapped = self.wrapped(&function, options)?;
-        let key = (function.clone(), wrapped.clone());
+        let key = (function.clone(), known_as.map_or_else(|| wrapped.clone(), |name| format!("{wrapped} {name}")));
         if let Some(name) = state.wrappers.get(&key) {
             return Ok(name.clone());
         }
@@ -280,6 +284,8 @@ impl<'c> Writer<'c> {
             keep_unused,
             inline,
             compiler_options,
+            in_shardings,
+            out_shardings,
         } = options;
         let mut parts = Vec::new();
         parts.extend((!static_argnums.is_empty()).then(|| format!("static_argnums={}", tuple(static_argnums))));
@@ -292,24 +298,44 @@ impl<'c> Writer<'c> {
                 Donate::AllExceptFirst => "all-except-first",
                 Donate::Warn => "warn",
                 Donate::WarnExceptFirst => "warn-except-first",
+                Donate::Bogus => "bogus",
             };
             format!("donate=\"{word}\"")
         }));
         parts.extend(keep_unused.then(|| "keep_unused=True".to_owned()));
         parts.extend(inline.then(|| "inline=True".to_owned()));
-        if !compiler_options.is_empty() {
+        if let Some(compiler_options) = compiler_options {
             let mut items = Vec::new();
             for (name, value) in compiler_options {
                 items.push(format!("{}: {}", string(name), self.value(value)?));
             }
             parts.push(format!("compiler_options={{{}}}", items.join(", ")));
         }
+        parts.extend(in_shardings.as_ref().map(|places| match places {
+            InShardings::All(place) => format!("in_shardings={}", sharding(place)),
+            InShardings::Each(places) => {
+                let text = |place: &Option<Placement>| place.as_ref().map_or("None".to_owned(), sharding);
+                format!("in_shardings={}", tuple(&places.iter().map(text).collect::<Vec<_>>()))
+            }
+        }));
+        parts.extend(out_shardings.as_ref().map(|place| format!("out_shardings={}", sharding(place))));
         Ok(parts)
     }
 
     /// The context managers around a call, the outermost first.
     pub(super) fn context(&mut self, context: &Context) -> Result<Vec<String>, ScriptError> {
-        let Context { x64, flags, default_device, mesh: axes } = context;
+        let Context {
+            x64,
+            flags,
+            default_device,
+            mesh: axes,
+            set_mesh,
+            mesh_devices,
+            xla_metadata,
+            compute_on,
+            user,
+            transfer_guard,
+        } = context;
         let mut managers = Vec::new();
         for (name, value) in flags {
             managers.push(format!("{}({}, {})", self.helper("flag"), string(name), self.value(value)?));
@@ -317,21 +343,32 @@ impl<'c> Writer<'c> {
         if let Some(x64) = x64 {
             managers.push(format!("{}({})", self.helper("enable_x64"), if *x64 { "True" } else { "False" }));
         }
-        managers.extend(default_device.map(|number| format!("jax.default_device({})", device(number))));
-        managers.extend(axes.as_ref().map(mesh));
+        managers.extend(default_device.as_ref().map(|at| match at {
+            DefaultDevice::Number(number) => format!("jax.default_device({})", device(*number)),
+            DefaultDevice::Platform(name) => format!("jax.default_device({})", string(name)),
+        }));
+        managers.extend(axes.as_ref().map(|axes| mesh(axes, mesh_devices)));
+        managers.extend(set_mesh.as_ref().map(|axes| format!("jax.set_mesh({})", mesh(axes, mesh_devices))));
+        if !xla_metadata.is_empty() {
+            self.imports.insert("from jax.experimental.xla_metadata import set_xla_metadata".to_owned());
+            let mut items = Vec::new();
+            for (name, value) in xla_metadata {
+                items.push(format!("{name}={}", self.value(value)?));
+            }
+            managers.push(format!("set_xla_metadata({})", items.join(", ")));
+        }
+        if let Some(kind) = compute_on {
+            self.imports.insert("from jax.experimental.compute_on import compute_on".to_owned());
+            managers.push(format!("compute_on({})", string(kind)));
+        }
+        if let Some(value) = user {
+            if self.stale {
+                return Err(ScriptError::new("a stale hit beside a user context, which the body would have to read"));
+            }
+            managers.push(format!("{}({})", self.helper("user_context"), self.value(value)?));
+        }
+        managers.extend(transfer_guard.map(|guard| format!("jax.transfer_guard(\"{}\")", guard.word())));
         Ok(managers)
-    }
-}
-
-/// The context of a call inside that of its case, as `src/python/jitkey/contexts.py` merges them.
-fn merged(outer: &Context, inner: &Context) -> Context {
-    let mut flags = outer.flags.clone();
-    flags.extend(inner.flags.clone());
-    Context {
-        x64: inner.x64.or(outer.x64),
-        flags,
-        default_device: inner.default_device.or(outer.default_device),
-        mesh: inner.mesh.clone().or_else(|| outer.mesh.clone()),
     }
 }
 
