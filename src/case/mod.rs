@@ -16,10 +16,12 @@ mod verdict;
 pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Placement, Prng, Sharding, Subclass};
 pub use class::{Class, EqPolicy, HashPolicy};
 pub use name::{Name, NameError};
-pub use program::{ArgName, Call, Case, ClearScope, Context, Donate, JitOptions, Mutation, Param, Step, Via};
+pub use program::{
+    ArgName, Call, Case, ClearScope, Context, Donate, Fill, JitOptions, Mutation, Param, Step, Thread, Via,
+};
 pub use validate::CaseError;
 pub use value::{
     ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, LambdaForm, MakeForm, MethodForm, NestContainer,
-    NestForm, NewForm, OutputForm, PartialForm, Real, Value, WrapForm, Wrapper,
+    NestForm, NewForm, OutputForm, PartialForm, Real, RepeatForm, Value, WrapForm, Wrapper,
 };
 pub use verdict::{Behaviour, Layer, LayerSet, Verdict};

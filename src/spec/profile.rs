@@ -59,6 +59,9 @@ pub struct Profile {
     /// Whether arguments that the body doesn't use have to be on the devices of the others.
     #[serde(default)]
     pub unused_arguments_have_devices: bool,
+    /// Whether a compiled object takes arguments that are committed to other devices than it was compiled for.
+    #[serde(default)]
+    pub compiled_overlooks_devices: bool,
     /// What the fast path raises for an array that was donated, where it doesn't see that it is deleted.
     #[serde(default)]
     pub donated_again: Option<String>,
@@ -272,6 +275,10 @@ pub struct Table {
     /// The exception that an error in a comparison becomes.
     #[serde(default)]
     pub comparison_raises: ComparisonErrors,
+    /// How many entries it has at most, those of all functions together; the least recently used goes first. Not given: any
+    /// number.
+    #[serde(default)]
+    pub size: Option<usize>,
 }
 
 /// The exceptions that errors in `__eq__` become; as they are if not given.
