@@ -17,12 +17,12 @@ pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Placement, Prng,
 pub use class::{Class, EqPolicy, HashPolicy};
 pub use name::{Name, NameError};
 pub use program::{
-    ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, InShardings, JitOptions, Mutation, Param, Step,
-    TransferGuard, Via,
+    ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, Fill, InShardings, JitOptions, Mutation, Param,
+    Step, Thread, TransferGuard, Via,
 };
 pub use validate::CaseError;
 pub use value::{
     ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, LambdaForm, MakeForm, MethodForm, NestContainer,
-    NestForm, NewForm, OutputForm, PartialForm, Real, Value, WrapForm, Wrapper,
+    NestForm, NewForm, OutputForm, PartialForm, Real, RepeatForm, Value, WrapForm, Wrapper,
 };
 pub use verdict::{Behaviour, Layer, LayerSet, Verdict};

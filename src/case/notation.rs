@@ -6,7 +6,8 @@ use std::fmt::{self, Display, Write};
 
 use super::value::LambdaForm;
 use super::{
-    Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Value, Via, Wrapper,
+    Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Thread, Value, Via,
+    Wrapper,
 };
 
 impl Display for Value {
@@ -51,6 +52,10 @@ impl Display for Form {
             Self::Nest(nest) => {
                 write!(f, "<{} in {} {}s>", nest.value, nest.levels, format!("{:?}", nest.container).to_lowercase())
             }
+            Self::Repeat(repeat) => {
+                let container = format!("{:?}", repeat.container).to_lowercase();
+                write!(f, "<{container} of {} × {}>", repeat.times, repeat.value)
+            }
             Self::Ellipsis {} => f.write_str("..."),
             Self::Object {} => f.write_str("object()"),
             Self::NumpyScalar(dtype, value) => write!(f, "np.{dtype}({value})"),
@@ -67,6 +72,8 @@ impl Display for Form {
             Self::Treedef(value) => write!(f, "tree_structure({value})"),
             Self::Class(name) | Self::Ref(name) => write!(f, "{name}"),
             Self::New(new) => instance(f, new),
+            Self::Nth(0) => f.write_str("nth"),
+            Self::Nth(first) => write!(f, "{first} + nth"),
             Self::Output(output) => {
                 write!(f, "out{}", output.call)?;
                 output.path.iter().try_for_each(|i| write!(f, "[{i}]"))
@@ -155,7 +162,11 @@ fn instance(f: &mut fmt::Formatter<'_>, new: &NewForm) -> fmt::Result {
 
 impl Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let function = self.function.as_ref().map_or_else(|| "f".to_owned(), |function| format!("jit({function})"));
+        let function = match (self.compiled, &self.function) {
+            (Some(call), _) => format!("compiled{call}"),
+            (None, Some(function)) => format!("jit({function})"),
+            (None, None) => "f".to_owned(),
+        };
         match self.via {
             Via::Call => write!(f, "{function}(")?,
             Via::Trace => write!(f, "{function}.trace(")?,
@@ -168,6 +179,9 @@ impl Display for Call {
         }
         arguments(f, &self.args, self.kwargs.iter().map(|(name, value)| (name.as_str(), value)))?;
         f.write_str(if self.via == Via::Compile { ").compile()" } else { ")" })?;
+        if self.thread == Thread::Other {
+            f.write_str(" in another thread")?;
+        }
         if self.context.is_empty() { Ok(()) } else { write!(f, " under {}", self.context) }
     }
 }

@@ -90,6 +90,8 @@ pub enum Step {
     Clear(ClearScope),
     /// The buffers of a named `jax.Array` are deleted (`x.delete()`).
     Delete(Name),
+    /// Many calls that fill the caches.
+    Fill(Fill),
 }
 
 /// A call of the cached function.
@@ -120,6 +122,14 @@ pub struct Call {
     /// How the function is used.
     #[serde(default, skip_serializing_if = "is_call")]
     pub via: Via,
+    /// What is called instead of a function: the compiled object that the call of this number, counted from 1, returned,
+    /// which was made `via: compile`. Its function and options are those of that call; static arguments of `jax.jit` are
+    /// not passed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiled: Option<usize>,
+    /// In which thread the call is made.
+    #[serde(default, skip_serializing_if = "is_main")]
+    pub thread: Thread,
     /// What the function returned, as a model has to know it for `output` in later calls; a target checks it against the
     /// real output. The body that a case makes by default returns its array leaves, in a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,6 +142,22 @@ pub struct Call {
 
 fn is_call(via: &Via) -> bool {
     *via == Via::Call
+}
+
+fn is_main(thread: &Thread) -> bool {
+    *thread == Thread::Main
+}
+
+/// In which thread a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Thread {
+    /// In that of all the other steps.
+    #[default]
+    Main,
+    /// In one of its own, while the main one waits. The context of the call is entered by the main one.
+    Other,
 }
 
 /// How the function is used.
@@ -160,12 +186,23 @@ pub enum Via {
     Jvp,
 }
 
+/// Calls of which nothing is asked but that they leave something in the caches: they have no number and no verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Fill {
+    /// How many.
+    pub calls: u16,
+    /// What each of them is. `{nth: 0}` in it is the number of those before.
+    pub call: Call,
+}
+
 /// A change of an object in place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mutation {
-    /// The object: an instance of a plain class.
+    /// The object: an instance of a plain class, or a function.
     pub object: Name,
     /// Its new `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,6 +210,9 @@ pub struct Mutation {
     /// Its new `hash` number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<i64>,
+    /// Of a function, a `def` with `params`: its new `__defaults__`, one for each that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defaults: Option<Vec<Value>>,
 }
 
 /// Which caches are cleared.

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
-use super::{Call, Case, Class, Context, Form, InShardings, JitOptions, Name, NewForm, Placement, Step, Value};
+use super::{
+    ArgName, Call, Case, Class, Context, DefForm, Form, InShardings, JitOptions, Name, NewForm, Param, Placement, Step,
+    Value, Via,
+};
 
 /// The deepest nest: CPython's default recursion limit.
 const DEEPEST: u16 = 1000;
@@ -47,6 +50,40 @@ pub enum CaseError {
         /// The call referred to.
         call: usize,
     },
+    /// A compiled object that no earlier call made.
+    #[error("{place}: call {call} made no compiled object before; it needs `via: compile`")]
+    Compiled {
+        /// Where the reference stands.
+        place: String,
+        /// The call referred to.
+        call: usize,
+    },
+    /// A compiled object with a function of its own.
+    #[error("{place}: the compiled object of call {call} has its function and options from there; name none here")]
+    CompiledOf {
+        /// Where the reference stands.
+        place: String,
+        /// The call referred to.
+        call: usize,
+    },
+    /// Other defaults than the function has.
+    #[error(
+        "{place}: `{object}` has {has} defaults; `defaults` of a mutation needs one for each, of a `def` with `params`"
+    )]
+    Defaults {
+        /// Where the mutation stands.
+        place: String,
+        /// The object.
+        object: Name,
+        /// How many defaults it has.
+        has: usize,
+    },
+    /// A number of calls outside of a step that has many.
+    #[error("{place}: `nth` stands in the call of a `fill` only")]
+    Nth {
+        /// Where it stands.
+        place: String,
+    },
     /// A nest that is deeper than Python can recurse.
     #[error("{place}: {levels} levels are more than Python can recurse; write at most {DEEPEST}")]
     Deep {
@@ -84,7 +121,7 @@ pub enum CaseError {
 impl Case {
     /// Checks that names are defined, that instances fit their classes and that outputs exist.
     pub fn validate(&self) -> Result<(), CaseError> {
-        let mut checker = Checker { case: self, alive: HashSet::new(), calls: 0 };
+        let mut checker = Checker { case: self, alive: HashSet::new(), calls: 0, fills: false };
         for (name, class) in &self.classes {
             checker.class(name, class)?;
         }
@@ -116,6 +153,8 @@ struct Checker<'c> {
     case: &'c Case,
     alive: HashSet<&'c Name>,
     calls: usize,
+    /// Whether it is in a step that fills caches.
+    fills: bool,
 }
 
 impl<'c> Checker<'c> {
@@ -145,14 +184,33 @@ impl<'c> Checker<'c> {
             }
             Step::Mutate(mutation) => {
                 self.object(place, &mutation.object)?;
-                mutation.value.iter().try_for_each(|value| self.value(place, value))
+                if let Some(defaults) = &mutation.defaults {
+                    self.defaults(place, &mutation.object, defaults.len())?;
+                }
+                let values = mutation.value.iter().chain(mutation.defaults.iter().flatten());
+                values.into_iter().try_for_each(|value| self.value(place, value))
             }
             Step::Delete(name) => self.object(place, name),
             Step::Clear(_) => Ok(()),
+            Step::Fill(fill) => {
+                self.fills = true;
+                let checked = self.call(place, &fill.call);
+                self.fills = false;
+                checked
+            }
         }
     }
 
     fn call(&self, place: &str, call: &Call) -> Result<(), CaseError> {
+        if let Some(number) = call.compiled {
+            let made = number.checked_sub(1).and_then(|i| self.case.calls().take(self.calls).nth(i));
+            if made.is_none_or(|made| made.via != Via::Compile) {
+                return Err(CaseError::Compiled { place: place.to_owned(), call: number });
+            }
+            if call.function.is_some() || call.options.is_some() || call.wrapper.is_some() || call.via != Via::Call {
+                return Err(CaseError::CompiledOf { place: place.to_owned(), call: number });
+            }
+        }
         for (i, value) in call.args.iter().enumerate() {
             self.value(&format!("{place}, args[{i}]"), value)?;
         }
@@ -190,6 +248,24 @@ impl<'c> Checker<'c> {
         values.into_iter().try_for_each(|value| self.value(place, value))
     }
 
+    /// Whether `__defaults__` of a function has that many.
+    fn defaults(&self, place: &str, object: &Name, given: usize) -> Result<(), CaseError> {
+        let form = match self.case.objects.get(object) {
+            Some(Value::Form(form)) => Some(&**form),
+            _ => None,
+        };
+        let Some(Form::Def(DefForm { params: Some(params), .. })) = form else {
+            return Err(CaseError::Defaults { place: place.to_owned(), object: object.clone(), has: 0 });
+        };
+        let positional = params.iter().take_while(|param| !matches!(param, Param::Plain(ArgName::Positional(_))));
+        let has = positional.filter(|param| matches!(param, Param::Default { .. })).count();
+        if has == given {
+            Ok(())
+        } else {
+            Err(CaseError::Defaults { place: place.to_owned(), object: object.clone(), has })
+        }
+    }
+
     fn object(&self, place: &str, name: &Name) -> Result<(), CaseError> {
         if self.alive.contains(name) {
             Ok(())
@@ -220,6 +296,7 @@ impl<'c> Checker<'c> {
                 Form::Nest(nest) if nest.levels > DEEPEST => {
                     return Err(CaseError::Deep { place: place.to_owned(), levels: nest.levels });
                 }
+                Form::Nth(_) if !self.fills => return Err(CaseError::Nth { place: place.to_owned() }),
                 Form::Output(output) if output.call == 0 || output.call > self.calls => {
                     return Err(CaseError::Output { place: place.to_owned(), call: output.call });
                 }
@@ -324,6 +401,7 @@ impl Form {
                 .collect(),
             Self::Treedef(value) => vec![value],
             Self::Nest(nest) => vec![&nest.value],
+            Self::Repeat(repeat) => vec![&repeat.value],
             Self::New(new) => new.parts().collect(),
             Self::Def(def) => def.returns.iter().collect(),
             Self::Closure(closure) => vec![&closure.over],
@@ -349,6 +427,7 @@ impl Form {
             | Self::PartitionSpec(_)
             | Self::Class(_)
             | Self::Ref(_)
+            | Self::Nth(_)
             | Self::Output(_)
             | Self::Lambda(_)
             | Self::Global(_) => Vec::new(),

@@ -79,6 +79,8 @@ pub enum Form {
     MappingProxy(DictItems),
     /// A value in many containers, one in the other.
     Nest(NestForm),
+    /// A container of many values that are alike, each made anew.
+    Repeat(RepeatForm),
     /// `...`
     Ellipsis {},
     /// A new `object()`.
@@ -101,6 +103,8 @@ pub enum Form {
     New(NewForm),
     /// An object of the case, by name: the same object each time.
     Ref(Name),
+    /// In a step that fills caches: this number and the number of calls before, as a Python int.
+    Nth(i64),
     /// A leaf or subtree of what an earlier call returned.
     Output(OutputForm),
     /// A new lambda.
@@ -194,7 +198,21 @@ pub struct NestForm {
     pub value: Value,
 }
 
-/// A container of one element.
+/// A container of many values that are alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RepeatForm {
+    /// How many.
+    pub times: u16,
+    /// What they are in.
+    #[serde(rename = "in")]
+    pub container: NestContainer,
+    /// The value that is made so often.
+    pub value: Value,
+}
+
+/// A container of one element, or of many that are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -83,6 +83,8 @@ pub struct Arguments {
     pub function_items: usize,
     /// For `partition`: which leaves are dynamic.
     pub mask: Vec<bool>,
+    /// For `partition`: how many leaves the function, the first argument and the rest have.
+    pub roots: Vec<usize>,
     pub positional: usize,
     pub keywords: Vec<Name>,
     /// The names as a `**kwargs` of the body has them.
@@ -90,6 +92,8 @@ pub struct Arguments {
     pub static_positions: Vec<usize>,
     /// The positions and names of what is donated.
     pub donated: (Vec<usize>, Vec<Name>),
+    /// The parameters that take nothing, so that the body sees their defaults.
+    pub omitted: Vec<Name>,
     /// Whether the body can be called so at all.
     pub bindable: bool,
     /// Under `jax.vmap`: how many elements there are.
@@ -164,6 +168,15 @@ impl Signature {
     /// The parameter that takes the `i`-th positional argument.
     fn at(&self, i: usize) -> Option<&Name> {
         self.positional.get(i).or_else(|| self.rest.as_ref().and_then(Option::as_ref))
+    }
+
+    /// The parameters with a default that a call doesn't give.
+    fn omitted(&self, args: usize, kwargs: &[(Name, Obj)]) -> Vec<Name> {
+        let given = |name: &Name| {
+            self.positional.iter().take(args).any(|taken| taken == name)
+                || kwargs.iter().any(|(given, _)| given == name)
+        };
+        self.defaults.iter().filter(|name| !given(name)).cloned().collect()
     }
 
     /// Whether `inspect.Signature.bind` accepts the call.
@@ -275,11 +288,13 @@ impl Sorter<'_> {
             items,
             function_items: 0,
             mask: Vec::new(),
+            roots: Vec::new(),
             positional: args.len(),
             keywords_in_order: self.in_order(&keywords, written),
             keywords,
             static_positions,
             donated,
+            omitted: self.signature.omitted(args.len(), self.call.kwargs),
             bindable,
             batch: None,
         })
@@ -327,11 +342,13 @@ impl Sorter<'_> {
             items: Vec::new(),
             function_items: 0,
             mask: Vec::new(),
+            roots: Vec::new(),
             positional: 0,
             keywords: Vec::new(),
             keywords_in_order: Vec::new(),
             static_positions: Vec::new(),
             donated: (Vec::new(), Vec::new()),
+            omitted: self.signature.omitted(args.len(), kwargs),
             bindable: true,
             batch: None,
         };
@@ -377,6 +394,7 @@ impl Sorter<'_> {
 
     fn partition_root(&self, trees: Vec<(Flat, bool)>, given: bool, sorted: &mut Arguments, faults: &mut Faults) {
         let mut treedefs = Vec::new();
+        sorted.roots.push(trees.iter().map(|(flat, _)| flat.leaves.len()).sum());
         for (flat, used) in trees {
             for (path, value) in flat.leaves {
                 let dynamic = self.rule(&value).is_some_and(|rule| rule.role == Role::Dynamic);

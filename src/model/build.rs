@@ -34,6 +34,8 @@ pub struct Namespace {
     classes: HashMap<Name, Rc<ClassObject>>,
     objects: HashMap<Name, Obj>,
     outputs: Vec<Option<Obj>>,
+    /// In a step that fills caches: how many calls were before.
+    pub nth: u16,
     treedefs: Equality,
     /// What libraries hold, and keep alive.
     globals: RefCell<HashMap<String, Obj>>,
@@ -48,6 +50,7 @@ impl Namespace {
             classes: HashMap::new(),
             objects: HashMap::new(),
             outputs: Vec::new(),
+            nth: 0,
             treedefs,
             globals: RefCell::default(),
         };
@@ -79,6 +82,11 @@ impl Namespace {
     /// Keeps what a call returned; `None` where nobody can know.
     pub fn returned(&mut self, output: Option<Obj>) {
         self.outputs.push(output);
+    }
+
+    /// Forgets what the last call returned.
+    pub fn not_returned(&mut self) {
+        self.outputs.pop();
     }
 
     /// Makes the object that `value` says.
@@ -145,6 +153,13 @@ impl Namespace {
                 }
                 return Ok(value);
             }
+            Form::Repeat(repeat) => {
+                let items = (0..repeat.times).map(|_| self.build(&repeat.value)).collect::<Result<_, _>>()?;
+                match repeat.container {
+                    NestContainer::Tuple => Kind::Tuple(items),
+                    NestContainer::List => Kind::List(items),
+                }
+            }
             Form::Ellipsis {} => Kind::Ellipsis,
             Form::Object {} => Kind::Opaque(None),
             Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, rounded(*dtype, value.0)),
@@ -165,6 +180,7 @@ impl Namespace {
                 let object = self.objects.get(name).cloned();
                 return object.ok_or_else(|| BuildError::Unsupported(format!("object `{name}` was dropped")));
             }
+            Form::Nth(first) => Kind::Int(i128::from(*first) + i128::from(self.nth)),
             Form::Output(output) => return self.output(output),
             Form::Lambda(_) => Kind::Function(Function { definition: "lambda".to_owned(), ..Function::default() }),
             Form::Closure(_) => Kind::Function(Function { definition: "closure".to_owned(), ..Function::default() }),
@@ -180,7 +196,8 @@ impl Namespace {
                         Param::Plain(_) => None,
                     })
                     .map(|(name, default)| Ok::<_, BuildError>((name.clone(), self.build(default)?)))
-                    .collect::<Result<_, _>>()?,
+                    .collect::<Result<Vec<_>, _>>()?
+                    .into(),
                 uses: def.uses.clone(),
                 has_effect: def.effect.is_some(),
                 is_source: def.source.is_some(),

@@ -32,6 +32,12 @@ impl Digest {
         if call.arguments.function_items == 0 {
             see(String::new(), "function", typed(body(call.function)));
         }
+        if let Kind::Function(function) = &**body(call.function) {
+            let defaults = function.defaults.borrow();
+            for (name, value) in defaults.iter().filter(|(name, _)| call.arguments.omitted.contains(name)) {
+                see(name.to_string(), "default", typed(value));
+            }
+        }
         for item in items {
             match item {
                 Item::Static { path, value, .. } => see(path.to_string(), "static value", typed(value)),

@@ -49,7 +49,7 @@ impl Generations {
 }
 
 /// Whether the function of the call, and so its wrapper, lives on after it.
-fn is_kept(call: &Call) -> bool {
+pub fn is_kept(call: &Call) -> bool {
     match &call.function {
         None => true,
         Some(Value::Form(form)) => matches!(**form, Form::Ref(_)),

@@ -11,6 +11,7 @@ mod ambient;
 mod arguments;
 mod buffers;
 mod build;
+mod compiled;
 mod digest;
 mod eager;
 mod flatten;

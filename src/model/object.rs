@@ -144,8 +144,8 @@ pub struct Function {
     pub definition: String,
     /// Its parameters; `*args, **kwargs` if not given.
     pub params: Option<Vec<Param>>,
-    /// The defaults, by parameter.
-    pub defaults: Vec<(Name, Obj)>,
+    /// The defaults at the moment, by parameter.
+    pub defaults: RefCell<Vec<(Name, Obj)>>,
     /// The parameters that the body uses; all if not given.
     pub uses: Option<Vec<Name>>,
     /// Whether the body has an effect.

@@ -1,21 +1,23 @@
 //! The walk: each call consults the tables from the top, and a hit ends it.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::ambient::{Ambient, Mesh};
 use super::arguments::{Arguments, Invocation, Leaf, sort};
 use super::buffers::{Gone, uses_a_donated_one};
 use super::build::{BuildError, Namespace};
+use super::compiled::Compiled;
 use super::digest::{Digest, body};
 use super::eager::Stopped;
-use super::generation::Generations;
+use super::generation::{Generations, is_kept};
 use super::key::{Difference, Ingredients, Key, out_sharding, partition};
 use super::object::{Kind, Obj, Raised};
 use super::table::{Entries, NEVER_FAST, Program};
 use super::wrapper::Wrappers;
 use crate::case::{
-    Array, Behaviour, Call, Case, Class, ClearScope, DefaultDevice, JitOptions, Layer, LayerSet, Library, Mutation,
-    Name, Placement, Sharding, Step, Verdict, Via,
+    Array, Behaviour, Call, Case, Class, ClearScope, Context, DefaultDevice, Fill, Form, JitOptions, Layer, LayerSet,
+    Library, Mutation, Name, Placement, Sharding, Step, Thread, Value, Verdict, Via,
 };
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, NonFinite, Parameter, Profile, Table, TableName};
 
@@ -97,6 +99,9 @@ pub struct Simulation<'c> {
     /// The primitives that eager loops made: the jaxprs and the number of steps that are their parameters.
     primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
     gone: Gone,
+    /// The compiled objects, by the numbers of the calls that made them.
+    compiled: HashMap<usize, Compiled>,
+    calls: usize,
     explains: bool,
 }
 
@@ -114,8 +119,22 @@ impl<'c> Simulation<'c> {
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
         let (programs, primitives, gone) = (Vec::new(), Vec::new(), Gone::default());
         let (wrappers, generations) = (Wrappers::default(), Generations::default());
-        let explains = false;
-        Ok(Self { case, profile, names, function, wrappers, generations, tables, programs, primitives, gone, explains })
+        let (compiled, calls, explains) = (HashMap::new(), 0, false);
+        Ok(Self {
+            case,
+            profile,
+            names,
+            function,
+            wrappers,
+            generations,
+            tables,
+            programs,
+            primitives,
+            gone,
+            compiled,
+            calls,
+            explains,
+        })
     }
 
     /// The same, and each prediction says how the keys differ.
@@ -126,7 +145,10 @@ impl<'c> Simulation<'c> {
     /// Does one step; a call gives a prediction.
     pub fn step(&mut self, step: &Step) -> Result<Option<Prediction>, ModelError> {
         match step {
-            Step::Call(call) => return self.call(call).map(Some),
+            Step::Call(call) => {
+                self.calls += 1;
+                return self.call(call).map(Some);
+            }
             Step::Drop(name) => {
                 self.names.forget(name);
                 self.wrappers.forget_dropped();
@@ -134,12 +156,29 @@ impl<'c> Simulation<'c> {
             Step::Mutate(mutation) => self.mutate(mutation)?,
             Step::Delete(name) => self.gone.delete(self.names.object(name)),
             Step::Clear(scope) => self.clear(*scope)?,
+            Step::Fill(fill) => self.fill(fill)?,
         }
         Ok(None)
     }
 
+    fn fill(&mut self, fill: &Fill) -> Result<(), ModelError> {
+        // Its calls have no numbers.
+        let calls = std::mem::take(&mut self.calls);
+        for nth in 0..fill.calls {
+            self.names.nth = nth;
+            if let Verdict::Error(class) = self.call(&fill.call)?.verdict {
+                return Err(ModelError::Unsupported(format!("a call that fills caches and raises {class}")));
+            }
+            self.names.not_returned();
+        }
+        self.calls = calls;
+        Ok(())
+    }
+
     fn mutate(&mut self, mutation: &Mutation) -> Result<(), ModelError> {
         let value = mutation.value.as_ref().map(|value| self.names.build(value)).transpose()?;
+        let new_defaults = mutation.defaults.iter().flatten().map(|value| self.names.build(value));
+        let new_defaults: Vec<Obj> = new_defaults.collect::<Result<_, _>>()?;
         match self.names.object(&mutation.object).map(|object| &**object) {
             Some(Kind::Instance { value: held, hash, .. }) => {
                 if let Some(value) = value {
@@ -147,6 +186,13 @@ impl<'c> Simulation<'c> {
                 }
                 if let Some(new) = mutation.hash {
                     hash.set(new);
+                }
+                Ok(())
+            }
+            Some(Kind::Function(function)) if mutation.value.is_none() && mutation.hash.is_none() => {
+                let mut defaults = function.defaults.borrow_mut();
+                for ((_, held), new) in defaults.iter_mut().zip(new_defaults) {
+                    *held = new;
                 }
                 Ok(())
             }
@@ -190,11 +236,14 @@ impl<'c> Simulation<'c> {
             .iter()
             .map(|(name, value)| Ok::<_, BuildError>((name.clone(), self.names.build(value)?)))
             .collect::<Result<_, _>>()?;
-        let ambient = Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?;
+        let ambient = self.ambient(call)?;
         if ambient.guarded && self.profile.runs_operations {
             return Err(ModelError::Unsupported(
                 "what a transfer guard does to operations beside the program".to_owned(),
             ));
+        }
+        if let Some(number) = call.compiled {
+            return self.call_compiled(number, call, &args, &kwargs, &ambient);
         }
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let x64 = ambient.x64;
@@ -258,6 +307,11 @@ impl<'c> Simulation<'c> {
         if let (Ok(arguments), Ok(_), Via::Call) = (&sorted, &outcome, call.via) {
             self.gone.donate(arguments);
         }
+        if let (Ok(arguments), Ok(Served { program: Some(program), .. }), Via::Compile) = (&sorted, &outcome, call.via)
+        {
+            let compiled = Compiled::of(call.function.clone(), is_kept(call), options, *program, arguments);
+            self.compiled.insert(self.calls, compiled);
+        }
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.names.build(returns)?),
             (None, Ok(_), Ok(arguments)) => Some(body_output(arguments, options, &ambient)),
@@ -285,6 +339,80 @@ impl<'c> Simulation<'c> {
             .or_else(|| Digest::of(call).difference(self.digest(program)))
     }
 
+    /// What surrounds the call, in the thread that makes it.
+    fn ambient(&self, call: &Call) -> Result<Ambient, ModelError> {
+        match call.thread {
+            Thread::Main => Ambient::of(&self.case.context, &call.context, self.profile, &self.names),
+            // A flag is set for the process, but for those that a context manager sets as well, which holds for its thread.
+            Thread::Other => {
+                let shared = |context: &Context| {
+                    let is_the_threads = |name: &str| matches!(name, "jax_debug_nans" | "jax_debug_infs");
+                    let flags = context.flags.iter().filter(|(name, _)| !is_the_threads(name));
+                    let flags = flags.map(|(name, value)| (name.clone(), value.clone())).collect();
+                    Context { flags, ..Context::default() }
+                };
+                Ambient::of(&shared(&self.case.context), &shared(&call.context), self.profile, &self.names)
+            }
+        }
+    }
+
+    /// A call of a compiled object: no table is looked up.
+    fn call_compiled(
+        &mut self,
+        number: usize,
+        call: &Call,
+        args: &[Obj],
+        kwargs: &[(Name, Obj)],
+        ambient: &Ambient,
+    ) -> Result<Prediction, ModelError> {
+        if self.case.classes.values().any(|class| matches!(class, Class::NnxModule { .. })) {
+            return Err(ModelError::Unsupported("what a compiled object makes of an nnx.Module".to_owned()));
+        }
+        if ambient.is_more_than_flags() {
+            return Err(ModelError::Unsupported(
+                "what surrounds a compiled object, but for flags and devices".to_owned(),
+            ));
+        }
+        let Some(compiled) = self.compiled.get(&number) else {
+            return Err(ModelError::Unsupported(format!("the compiled object of call {number}, which failed")));
+        };
+        let function = match &compiled.function {
+            _ if !compiled.kept => None,
+            None => Some(self.function.clone()),
+            Some(Value::Form(form)) => match &**form {
+                Form::Ref(name) => self.names.object(name).cloned(),
+                _ => None,
+            },
+            Some(_) => None,
+        };
+        let function =
+            function.ok_or_else(|| ModelError::Unsupported("compiled objects of lost functions".to_owned()))?;
+        let options = compiled.call_options();
+        let x64 = ambient.x64;
+        let sorted = sort(self.profile, &Invocation { function: &function, args, kwargs, options: &options, x64 });
+        let outcome = match &sorted {
+            Err(raised) => Err(raised.clone()),
+            Ok(arguments) => compiled.takes(arguments, self.profile)?,
+        };
+        let stale = match (&outcome, &sorted) {
+            (Ok(()), Ok(arguments)) if compiled.sees_everything() => {
+                let (options, via) = (&options, Via::Call);
+                let function = &function;
+                let now = Ingredients { function, arguments, options, ambient, via, wrapper: None, generation: 0 };
+                self.stale(compiled.program, &now, call.raises.as_deref())
+            }
+            _ => None,
+        };
+        let returned = match (&call.returns, &outcome, &sorted) {
+            (Some(returns), _, _) => Some(self.names.build(returns)?),
+            (None, Ok(()), Ok(arguments)) => Some(body_output(arguments, &options, ambient)),
+            _ => None,
+        };
+        self.names.returned(returned);
+        let verdict = outcome.map_or_else(|Raised(class)| Verdict::Error(class), |()| Verdict::HIT);
+        Ok(Prediction { verdict, differences: Vec::new(), stale })
+    }
+
     fn digest(&self, Program(number): Program) -> &Rc<Digest> {
         &self.programs[number as usize - 1]
     }
@@ -300,7 +428,10 @@ impl<'c> Simulation<'c> {
             return Err(ModelError::Unsupported("keyword arguments and options of loops".to_owned()));
         }
         let arguments = Arguments::default();
-        let ambient = Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?;
+        if call.compiled.is_some() {
+            return Err(ModelError::Unsupported("compiled objects of loops".to_owned()));
+        }
+        let ambient = self.ambient(call)?;
         if ambient.is_more_than_flags() {
             return Err(ModelError::Unsupported("what surrounds a loop, but for flags, devices and meshes".to_owned()));
         }
@@ -363,7 +494,7 @@ impl<'c> Simulation<'c> {
         program: Program,
     ) -> Result<(), Raised> {
         match (self.table(name), key) {
-            (Some((i, table)), Some(key)) => self.tables[i].file(function, table.function, key, program),
+            (Some((i, table)), Some(key)) => self.tables[i].file(function, table, key, program),
             _ => Ok(()),
         }
     }
@@ -549,11 +680,12 @@ impl<'c> Simulation<'c> {
         };
         let by = Some(FunctionKey { by: FunctionBy::Equal, held: Held::Weakly });
         let key = Key::of_inner(table, call);
-        if self.tables[i].find(&Table { function: by, ..table.clone() }, inner, &key)?.is_some() {
+        let table = Table { function: by, ..table.clone() };
+        if self.tables[i].find(&table, inner, &key)?.is_some() {
             return Ok(false);
         }
         let program = self.new_program(Rc::new(Digest::of(call)));
-        self.tables[i].file(inner, by, key, program)?;
+        self.tables[i].file(inner, &table, key, program)?;
         self.body_runs(inner, call)
     }
 

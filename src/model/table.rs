@@ -18,13 +18,23 @@ pub const NEVER_FAST: Program = Program(0);
 #[derive(Debug, Default)]
 pub struct Entries {
     shelves: Vec<Shelf>,
+    /// Counts the uses of entries.
+    uses: u64,
 }
 
 /// The entries that are filed under one function.
 #[derive(Debug)]
 struct Shelf {
     owner: Owner,
-    entries: Vec<(Key, Program)>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: Key,
+    program: Program,
+    /// When it was used last.
+    used: u64,
 }
 
 #[derive(Debug)]
@@ -83,23 +93,36 @@ impl Entries {
 
     /// The program of `key` in `table`, if there is one. Comparing may raise.
     pub fn find(&mut self, table: &Table, function: &Obj, key: &Key) -> Result<Option<Program>, Raised> {
-        for (known, program) in &self.shelf(function, table.function)?.entries {
-            if known.same(key, &table.comparison_raises)? {
-                return Ok(Some(*program));
+        self.uses += 1;
+        let now = self.uses;
+        for entry in &mut self.shelf(function, table.function)?.entries {
+            if entry.key.same(key, &table.comparison_raises)? {
+                entry.used = now;
+                return Ok(Some(entry.program));
             }
         }
         Ok(None)
     }
 
-    /// Files `program` under `key`.
-    pub fn file(&mut self, function: &Obj, by: Option<FunctionKey>, key: Key, program: Program) -> Result<(), Raised> {
-        self.shelf(function, by)?.entries.push((key, program));
+    /// Files `program` under `key`; what was not used for longest gives way where the table is full.
+    pub fn file(&mut self, function: &Obj, table: &Table, key: Key, program: Program) -> Result<(), Raised> {
+        self.uses += 1;
+        let entry = Entry { key, program, used: self.uses };
+        self.shelf(function, table.function)?.entries.push(entry);
+        if table.size.is_some_and(|size| self.entries().count() > size) {
+            let oldest = self.entries().map(|entry| entry.used).min();
+            self.shelves.iter_mut().for_each(|shelf| shelf.entries.retain(|entry| Some(entry.used) != oldest));
+        }
         Ok(())
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.shelves.iter().flat_map(|shelf| &shelf.entries)
     }
 
     /// The key that was filed last.
     pub fn latest(&self) -> Option<&Key> {
-        self.shelves.iter().rev().find_map(|shelf| shelf.entries.last()).map(|(key, _)| key)
+        self.shelves.iter().rev().find_map(|shelf| shelf.entries.last()).map(|entry| &entry.key)
     }
 
     /// Throws everything away that belongs to `function`, or everything at all.

@@ -218,6 +218,7 @@ pub(super) fn steps(case: &Case) -> Vec<(String, Option<usize>)> {
         Step::Drop(name) => (format!("del {name}"), None),
         Step::Delete(name) => (format!("{name}.delete()"), None),
         Step::Mutate(mutation) => (format!("{} is changed", mutation.object), None),
+        Step::Fill(fill) => (format!("{} × {}", fill.calls, fill.call), None),
         Step::Clear(scope) => (format!("clear {scope:?}").to_lowercase(), None),
     };
     case.steps.iter().map(line).collect()

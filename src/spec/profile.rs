@@ -65,6 +65,9 @@ pub struct Profile {
     /// Whether an argument that is committed elsewhere is moved to the devices of its `in_shardings`.
     #[serde(default)]
     pub in_shardings_move: bool,
+    /// Whether a compiled object takes arguments that are committed to other devices than it was compiled for.
+    #[serde(default)]
+    pub compiled_overlooks_devices: bool,
     /// What the fast path raises for an array that was donated, where it doesn't see that it is deleted.
     #[serde(default)]
     pub donated_again: Option<String>,
@@ -282,6 +285,10 @@ pub struct Table {
     /// The exception that an error in a comparison becomes.
     #[serde(default)]
     pub comparison_raises: ComparisonErrors,
+    /// How many entries it has at most, those of all functions together; the least recently used goes first. Not given: any
+    /// number.
+    #[serde(default)]
+    pub size: Option<usize>,
 }
 
 /// The exceptions that errors in `__eq__` become; as they are if not given.

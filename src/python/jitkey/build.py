@@ -29,6 +29,8 @@ class Builder:
         self.classes: dict[str, classes.Made] = {}
         self.objects: dict[str, Any] = {}
         self.outputs: list[Any] = []
+        self.nth = 0
+        """In a step that fills caches: how many calls were before."""
         for name, form in case.get("classes", {}).items():
             with construction():
                 self.classes[name] = classes.make(name, form, self.classes)
@@ -66,6 +68,8 @@ class Builder:
             target.value = self.value(mutation["value"])
         if mutation.get("hash") is not None:
             target.hash = mutation["hash"]
+        if mutation.get("defaults") is not None:
+            target.__defaults__ = tuple(self.all(mutation["defaults"]))
 
     def delete(self, name: str) -> None:
         """Deletes the buffers of a named array."""
@@ -146,6 +150,10 @@ class Builder:
             value = (value,) if form["in"] == "tuple" else [value]
         return value
 
+    def _repeat(self, form: dict[str, Any]) -> Any:
+        items = [self.value(form["value"]) for _ in range(form["times"])]
+        return tuple(items) if form["in"] == "tuple" else items
+
     def _method(self, form: dict[str, Any]) -> Any:
         return self.value(form["of"]).method
 
@@ -198,6 +206,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "default_dict": Builder._default_dict,
     "mapping_proxy": lambda b, items: types.MappingProxyType(b._dict(items)),
     "nest": Builder._nest,
+    "repeat": Builder._repeat,
     "ellipsis": lambda _, __: ...,
     "object": lambda _, __: object(),
     "numpy_scalar": Builder._numpy_scalar,
@@ -209,6 +218,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "class": lambda b, name: b._class(name).made,
     "new": Builder._new,
     "ref": lambda b, name: b.ref(name),
+    "nth": lambda b, first: first + b.nth,
     "output": Builder._output,
     "lambda": lambda _, __: functions.new_lambda(),
     "def": Builder._def,

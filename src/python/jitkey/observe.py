@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -80,6 +80,32 @@ def unobserved() -> Iterator[None]:
         yield
     finally:
         _watch.on = on
+
+
+def in_thread(entry: Callable[..., Any]) -> Callable[..., Any]:
+    """`entry`, called in a thread of its own, which the watch follows."""
+
+    def entered(*args: Any, **kwargs: Any) -> Any:
+        results: list[Any] = []
+        errors: list[Exception] = []
+
+        def run() -> None:
+            _watch.thread = threading.get_ident()
+            try:
+                results.append(entry(*args, **kwargs))
+            except Exception as error:
+                errors.append(error)
+
+        here = _watch.thread
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        _watch.thread = here
+        if errors:
+            raise errors.pop()
+        return results.pop()
+
+    return entered
 
 
 def install() -> None:

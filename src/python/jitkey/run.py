@@ -84,7 +84,7 @@ class Runner:
         try:
             return {"result": {"calls": _Run(self.target, case, recursion_limit, shared=not donates).steps()}}
         finally:
-            if meets_strangers or any("clear" in step for step in case["steps"]):
+            if meets_strangers or any("clear" in step or "fill" in step for step in case["steps"]):
                 self.run_since_clearing = CLEARED_EVERY
 
     def clear(self) -> None:
@@ -127,6 +127,8 @@ class _Run:
                 if "error" in calls[-1] and not self._is_kept(content):
                     # Up to 0.6 an error's traceback and the function form a cycle, in which it would outlive the call.
                     gc.collect()
+            elif kind == "fill":
+                self._fill(content)
             elif kind == "drop":
                 self._drop(content)
             elif kind == "mutate":
@@ -140,6 +142,26 @@ class _Run:
         for compare in self.later:
             compare()
         return calls
+
+    def _fill(self, fill: dict[str, Any]) -> None:
+        """Many calls of which nothing is asked but that they leave something in the caches."""
+        call = fill["call"]
+        options = self._options(self.options if call.get("options") is None else call["options"])
+        context = contexts.merged(self.case.get("context", {}), call.get("context", {}))
+        for nth in range(fill["calls"]):
+            self.builder.nth = nth
+            function = self._function(call.get("function"))
+            args, kwargs = self.builder.all(call.get("args", [])), self.builder.named(call.get("kwargs", {}))
+            with contexts.entered(context, self.builder.value):
+                wrapper = self._wrapper(function, options, kept=self._is_kept(call), name=call.get("wrapper"))
+                entry = self.target.entry(wrapper, call.get("via", "call"))
+                entry = observe.in_thread(entry) if call.get("thread") == "other" else entry
+                try:
+                    entry(*args, **kwargs)
+                except Unsupported:
+                    raise
+                except Exception as error:
+                    raise Malformed(f"a call that fills the caches raises {type(error).__name__}: {error}") from None
 
     def _waits(self) -> bool:
         """Whether comparisons can wait: they hold arguments and functions, whose state and life a case may be about."""
@@ -157,10 +179,12 @@ class _Run:
         return self.builder.value(form)
 
     def _call(self, call: dict[str, Any], number: int) -> dict[str, Any]:
-        function = self._function(call.get("function"))
+        made_by = None if call.get("compiled") is None else self._maker(call["compiled"])
+        function = self._function((made_by or call).get("function"))
         args = self.builder.all(call.get("args", []))
         kwargs = self.builder.named(call.get("kwargs", {}))
-        options = self._options(self.options if call.get("options") is None else call["options"])
+        options = (made_by or call).get("options")
+        options = self._options(self.options if options is None else options)
         context = contexts.merged(self.case.get("context", {}), call.get("context", {}))
         via = call.get("via", "call")
         missed: list[str] = []
@@ -170,8 +194,13 @@ class _Run:
         with contexts.entered(context, self.builder.value):
             counted = functions.is_counted(function)
             try:
-                wrapper = self._wrapper(function, options, kept=self._is_kept(call), name=call.get("wrapper"))
-                entry = self.target.entry(wrapper, via)
+                if made_by is None:
+                    wrapper = self._wrapper(function, options, kept=self._is_kept(call), name=call.get("wrapper"))
+                    entry = self.target.entry(wrapper, via)
+                else:
+                    entry = self.builder.outputs[call["compiled"] - 1]
+                if call.get("thread") == "other":
+                    entry = observe.in_thread(entry)
                 sys.setrecursionlimit(self.recursion_limit)
                 with observe.observed(missed, counted=counted, dispatched=via in VIAS_ON_THE_FAST_PATH):
                     output = entry(*args, **kwargs)
@@ -186,23 +215,35 @@ class _Run:
         self.builder.outputs.append(output)
         if via == "call" and "trace" in missed:
             result["served"] = "sound"
+        elif made_by is not None and any(name.startswith("static") for name in options):
+            pass  # The static arguments were not passed again.
         elif via == "call" and output is not NOTHING:
-            compare = functools.partial(self._compare, result, output, context, (function, options, args, kwargs))
+            cold = observe.in_thread(self.target.cold) if call.get("thread") == "other" else self.target.cold
+            compare = functools.partial(self._compare, result, output, context, cold, (function, options, args, kwargs))
             if self._waits():
                 self.later.append(compare)
             else:
                 compare()
         return result
 
-    def _compare(self, result: dict[str, Any], output: Any, context: dict[str, Any], call: Any) -> None:
-        """Compares the trace that served a call with that of the same call on an empty cache."""
+    def _maker(self, number: int) -> dict[str, Any]:
+        """The call that made a compiled object."""
+        calls = [step["call"] for step in self.case["steps"] if "call" in step]
+        if not 1 <= number <= len(self.builder.outputs) or self.builder.outputs[number - 1] is NOTHING:
+            raise Malformed(f"call {number} has made no compiled object here")
+        if not self._is_kept(calls[number - 1]):
+            raise Unsupported("a compiled object whose function is gone")
+        return calls[number - 1]
+
+    def _compare(self, result: dict[str, Any], output: Any, context: dict[str, Any], make: Any, call: Any) -> None:
+        """Compares the trace that served a call with that of the same call on an empty cache, which `make` makes."""
         warm = digest.text_of(output)
         if warm is None or self.incomparable or "jax_no_tracing" in context.get("flags", {}):
             return
         before, _ = digest.latest()
         try:
             with contexts.entered(context, self.builder.value):
-                self.target.cold(*call)
+                make(*call)
         except Exception as error:
             result["served"] = {"stale": {"warm": warm[:80], "cold": type(error).__name__}}
             return

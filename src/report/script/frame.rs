@@ -16,6 +16,7 @@ pub(super) const HELPERS: &[&str] = &[
     "closing_over",
     "compiled",
     "ahead_of_time",
+    "in_thread",
 ];
 
 /// The part of that name.
@@ -38,6 +39,7 @@ const IMPORTS: &[(&str, &str)] = &[
     ("gc", "import gc"),
     ("re", "import re"),
     ("sys", "import sys"),
+    ("threading", "import threading"),
     ("types", "import types"),
     ("eqx", "import equinox as eqx"),
     ("equinox", "import equinox"),
@@ -51,7 +53,7 @@ const IMPORTS: &[(&str, &str)] = &[
 ];
 
 /// How many of [`IMPORTS`] are Python's own.
-const OWN: usize = 9;
+const OWN: usize = 10;
 
 /// Whether the name is a module's in every script.
 pub(super) fn is_module(name: &str) -> bool {

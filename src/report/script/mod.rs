@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 
 use self::frame::part;
-use crate::case::{Case, ClearScope, DefForm, DefaultDictForm, Form, Layer, Name, Step, Value, Verdict};
+use crate::case::{Case, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, Name, Step, Value, Verdict};
 
 /// What a script is to show.
 #[derive(Debug, Clone)]
@@ -261,7 +261,7 @@ impl<'c> Writer<'c> {
 }
 
 /// The names of the script's own, and of the builtins that it uses.
-const TAKEN: &str = "f body call calls traces events differences seen args kwargs served fresh hook infer_params pjit WORDS \
+const TAKEN: &str = "f nth body call calls traces events differences seen args kwargs served fresh hook infer_params pjit WORDS \
     bool bytearray classmethod complex dict float frozenset getattr hash int isinstance list max min object \
     print range repr set str tuple type vars len sum Exception RuntimeError ImportError AttributeError";
 
@@ -292,8 +292,10 @@ fn values(case: &Case) -> Vec<&Value> {
     found.extend(uses_own(case).then_some(&case.function));
     for step in &case.steps {
         match step {
-            Step::Call(call) => found.extend(call.args.iter().chain(call.kwargs.values()).chain(&call.function)),
-            Step::Mutate(mutation) => found.extend(&mutation.value),
+            Step::Call(call) | Step::Fill(Fill { call, .. }) => {
+                found.extend(call.args.iter().chain(call.kwargs.values()).chain(&call.function))
+            }
+            Step::Mutate(mutation) => found.extend(mutation.value.iter().chain(mutation.defaults.iter().flatten())),
             Step::Drop(_) | Step::Delete(_) | Step::Clear(_) => {}
         }
     }

@@ -80,6 +80,27 @@ def ahead_of_time(f):
 
     return g
 
+# part: in_thread
+def in_thread(f):
+    def g(*args, **kwargs):
+        done = []
+
+        def run():
+            try:
+                done.append((f(*args, **kwargs), None))
+            except Exception as error:
+                done.append((None, error))
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        result, error = done[0]
+        if error is not None:
+            raise error
+        return result
+
+    return g
+
 # part: new_lambda
 def new_lambda():
     return lambda *args, **kwargs: body(args, kwargs)

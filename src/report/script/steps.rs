@@ -7,8 +7,8 @@ use super::frame::part;
 use super::value::string;
 use super::{Block, Claim, ScriptError, Writer, anywhere, indented, is_form, mentions, uses_own};
 use crate::case::{
-    Call, ClearScope, Context, DefaultDevice, Donate, Form, InShardings, JitOptions, Name, Placement, Step, Value,
-    Verdict, Via,
+    Call, ClearScope, Context, DefaultDevice, Donate, Fill, Form, InShardings, JitOptions, Name, Placement, Step,
+    Thread, Value, Verdict, Via,
 };
 
 /// A line longer than this is broken.
@@ -52,6 +52,7 @@ impl<'c> Writer<'c> {
                     self.call(&mut state, claim, call, number)?;
                     number += 1;
                 }
+                Step::Fill(fill) => self.fill(&mut state, fill)?,
                 Step::Drop(name) => self.drop_object(&mut state, name)?,
                 Step::Delete(name) => {
                     let object = self.name(name)?;
@@ -64,6 +65,10 @@ impl<'c> Writer<'c> {
                     }
                     if let Some(hash) = mutation.hash {
                         state.push(format!("{object}.hash = {hash}"));
+                    }
+                    if let Some(defaults) = &mutation.defaults {
+                        let defaults = tuple(&self.each(defaults)?);
+                        state.push(format!("{object}.__defaults__ = {defaults}"));
                     }
                 }
                 Step::Clear(ClearScope::Jax) => state.push("jax.clear_caches()".to_owned()),
@@ -79,6 +84,23 @@ impl<'c> Writer<'c> {
         }
         state.push(part(if self.stale { "stale" } else { "differences" }).to_owned());
         Ok(state.blocks)
+    }
+
+    /// Many calls that nobody looks at.
+    fn fill(&mut self, state: &mut State<'c>, fill: &Fill) -> Result<(), ScriptError> {
+        let Call { function, args, kwargs, options, via, compiled, thread, wrapper, .. } = &fill.call;
+        let is_kept = function.as_ref().is_none_or(|value| is_form(value, |form| matches!(form, Form::Ref(_))));
+        if !is_kept || compiled.is_some() || *thread != Thread::Main || !fill.call.context.is_empty() {
+            return Err(ScriptError::new(
+                "calls that fill caches, of a function, in a thread or in a context of their own",
+            ));
+        }
+        let options = options.as_ref().unwrap_or(&self.case.options);
+        let wrapper = self.wrapper(state, function.as_ref(), options, wrapper.as_ref())?;
+        let function = self.via(wrapper, *via)?;
+        let call = statement(&function, &self.arguments(args, kwargs)?);
+        state.push(format!("for nth in range({}):\n{}", fill.calls, indented(&call)));
+        Ok(())
     }
 
     /// A name bound to a value; a function that a `def` can make is written as one.
@@ -121,7 +143,9 @@ impl<'c> Writer<'c> {
             arguments = names;
         }
         let fails = matches!(expected, Some(Verdict::Error(_)));
-        let function = if !is_kept {
+        let function = if let Some(number) = call.compiled {
+            format!("out{number}")
+        } else if !is_kept {
             let function = self.value(call.function.as_ref().expect("in place"))?;
             if fails { self.wrapping(&function, options)? } else { self.wrapped(&function, options)? }
         } else if fails && !options.is_empty() && self.always_fails(claim, call) {
@@ -130,7 +154,10 @@ impl<'c> Writer<'c> {
         } else {
             self.wrapper(state, call.function.as_ref(), options, call.wrapper.as_ref())?
         };
-        let function = self.via(function, call.via)?;
+        let mut function = self.via(function, call.via)?;
+        if call.thread == Thread::Other {
+            function = format!("{}({function})", self.helper("in_thread"));
+        }
         let mut parts = if self.stale {
             Vec::new()
         } else {
@@ -164,6 +191,12 @@ impl<'c> Writer<'c> {
 
     /// A new wrapper of a new function like the call's.
     fn fresh(&mut self, call: &Call, options: &JitOptions) -> Result<String, ScriptError> {
+        if call.compiled.is_some() {
+            return Err(ScriptError::new("a stale hit of a compiled object"));
+        }
+        if self.case.steps.iter().any(|step| matches!(step, Step::Mutate(mutation) if mutation.defaults.is_some())) {
+            return Err(ScriptError::new("a stale hit of a function whose defaults were changed"));
+        }
         let recipe = self.resolved(call.function.as_ref().unwrap_or(&self.case.function)).clone();
         if !self.is_counted(&recipe) {
             return Err(ScriptError::new("a stale hit of a function that can't be made anew"));

@@ -43,6 +43,13 @@ impl Writer<'_> {
             }
             Form::MappingProxy(items) => format!("types.MappingProxyType({})", self.dict(items)?),
             Form::Nest(nest) => self.nest(nest)?,
+            Form::Repeat(repeat) => {
+                let items = format!("{} for _ in range({})", self.value(&repeat.value)?, repeat.times);
+                match repeat.container {
+                    NestContainer::Tuple => format!("tuple({items})"),
+                    NestContainer::List => format!("[{items}]"),
+                }
+            }
             Form::Ellipsis {} => "...".to_owned(),
             Form::Object {} => "object()".to_owned(),
             Form::NumpyScalar(dtype, number) => numpy_scalar(*dtype, number.0),
@@ -54,6 +61,8 @@ impl Writer<'_> {
             Form::Treedef(value) => format!("jax.tree_util.tree_structure({})", self.value(value)?),
             Form::Class(name) | Form::Ref(name) => self.name(name)?,
             Form::New(new) => self.instance(new)?,
+            Form::Nth(0) => "nth".to_owned(),
+            Form::Nth(first) => format!("{first} + nth"),
             Form::Output(output) => self.output(output)?,
             Form::Lambda(_) if self.is_repeated(form) => format!("{}()", self.helper("new_lambda")),
             Form::Lambda(_) => "lambda *args, **kwargs: body(args, kwargs)".to_owned(),
@@ -81,7 +90,7 @@ impl Writer<'_> {
         })
     }
 
-    fn each(&mut self, values: &[Value]) -> Result<Vec<String>, ScriptError> {
+    pub(super) fn each(&mut self, values: &[Value]) -> Result<Vec<String>, ScriptError> {
         values.iter().map(|value| self.value(value)).collect()
     }
 
@@ -216,6 +225,7 @@ impl Writer<'_> {
     /// Whether a later step needs what the call of that number returned.
     pub(super) fn is_output_used(&self, number: usize) -> bool {
         super::anywhere(self.case, |form| matches!(form, Form::Output(output) if output.call == number))
+            || self.case.calls().any(|call| call.compiled == Some(number))
     }
 
     /// A library's object by the name that the script's imports give it.
