@@ -75,7 +75,6 @@ impl Case {
 }
 
 /// One thing that happens.
-#[expect(clippy::large_enum_variant, reason = "nearly every step is a call")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

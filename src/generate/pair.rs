@@ -129,11 +129,17 @@ impl<'s> Generator<'s> {
     }
 
     /// The same for functions that are traced and never run: pairs only, whose expectations are those of the trace layer,
-    /// and none whose error comes from running the body.
+    /// and none that speaks of running the program.
     #[must_use]
     pub fn tracing_only(mut self) -> Self {
-        let traces =
-            |rule: &Rule, outcome: &Outcome| rule.pair.is_some() && !(rule.body != Body::Any && can_raise(outcome));
+        let traces = |rule: &Rule, outcome: &Outcome| {
+            rule.pair.is_some()
+                && match rule.body {
+                    Body::Any => true,
+                    Body::Uses => !can_raise(outcome),
+                    Body::Runs => false,
+                }
+        };
         self.rules.retain(|(rule, outcome)| traces(rule, outcome));
         self.composable.retain(|rule| self.rules.iter().any(|(kept, _)| kept.id == rule.id));
         Self { via: Via::Trace, ..self }

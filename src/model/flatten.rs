@@ -23,7 +23,11 @@ pub struct Path(Option<Rc<(Path, Segment)>>);
 enum Segment {
     Root(Rc<str>),
     Index(usize),
-    Key(Obj),
+    Key {
+        key: Obj,
+        /// The key that names the value in what jax prints.
+        called: Obj,
+    },
     Attribute(Name),
     /// The n-th part of a node's own data.
     Data(&'static str),
@@ -36,24 +40,38 @@ impl Path {
     }
 
     fn is_key(&self) -> bool {
-        self.0.as_ref().is_some_and(|step| matches!(step.1, Segment::Key(_)))
+        self.0.as_ref().is_some_and(|step| matches!(step.1, Segment::Key { .. }))
     }
 
     fn then(&self, segment: Segment) -> Self {
         Self(Some(Rc::new((self.clone(), segment))))
+    }
+
+    /// The name of a leaf in the debug info of jax 0.4, whose key paths take the keys of a defaultdict in the order of
+    /// insertion, although its values are sorted (`_register_keypaths`).
+    pub fn called(&self) -> String {
+        self.0.as_ref().map_or_else(String::new, |step| match &step.1 {
+            Segment::Key { called, .. } => format!("{}[{}]", step.0.called(), python::repr(called)),
+            segment => format!("{}{segment}", step.0.called()),
+        })
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(step) = &self.0 else { return Ok(()) };
-        write!(f, "{}", step.0)?;
-        match &step.1 {
-            Segment::Root(name) => f.write_str(name),
-            Segment::Index(i) => write!(f, "[{i}]"),
-            Segment::Key(key) => write!(f, "[{}]", python::repr(key)),
-            Segment::Attribute(name) => write!(f, ".{name}"),
-            Segment::Data(what) => write!(f, ".{what}"),
+        write!(f, "{}{}", step.0, step.1)
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(name) => f.write_str(name),
+            Self::Index(i) => write!(f, "[{i}]"),
+            Self::Key { key, .. } => write!(f, "[{}]", python::repr(key)),
+            Self::Attribute(name) => write!(f, ".{name}"),
+            Self::Data(what) => write!(f, ".{what}"),
         }
     }
 }
@@ -245,11 +263,12 @@ impl Flattener<'_> {
         let indexed = |items: &[Obj]| -> Children {
             items.iter().enumerate().map(|(i, item)| (path.then(Segment::Index(i)), item.clone())).collect()
         };
-        let keyed = |items: &[(Obj, Obj)]| -> (Children, Data) {
+        let keyed = |items: &[(Obj, Obj)], called: &[(Obj, Obj)]| -> (Children, Data) {
             items
                 .iter()
-                .map(|(key, value)| {
-                    let path = path.then(Segment::Key(key.clone()));
+                .zip(called)
+                .map(|((key, value), (called, _))| {
+                    let path = path.then(Segment::Key { key: key.clone(), called: called.clone() });
                     ((path.clone(), value.clone()), (path, key.clone()))
                 })
                 .unzip()
@@ -280,16 +299,16 @@ impl Flattener<'_> {
             }
             Kind::Dict(items) => {
                 let sorted = sorted(items, self.errors.dict)?;
-                let (children, data) = keyed(&sorted);
+                let (children, data) = keyed(&sorted, &sorted);
                 (NodeKind::Dict, children, data)
             }
             Kind::OrderedDict(items) => {
-                let (children, data) = keyed(items);
+                let (children, data) = keyed(items, items);
                 (NodeKind::OrderedDict, children, data)
             }
             Kind::DefaultDict(factory, items) => {
                 let sorted = sorted(items, self.errors.default_dict)?;
-                let (children, keys) = keyed(&sorted);
+                let (children, keys) = keyed(&sorted, items);
                 let factory = (path.then(Segment::Data("default_factory")), factory.clone());
                 (NodeKind::DefaultDict, children, std::iter::once(factory).chain(keys).collect())
             }

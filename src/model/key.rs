@@ -364,7 +364,7 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             })),
         ),
         CallComponent::ArgumentNames => {
-            Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path.to_string())))
+            Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path.called())))
         }
         CallComponent::DonatedPositions => {
             let positions = arguments.donated.0.iter().map(|i| *i as u64);

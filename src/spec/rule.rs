@@ -133,7 +133,8 @@ pub enum Body {
     Any,
     /// It uses all of them.
     Uses,
-    /// It may use them or not, and the program is run: tracing alone doesn't raise.
+    /// It may use them or not, and the program is run, which the fast path is asked for first: tracing ahead of time does
+    /// otherwise, on some version at least.
     Runs,
 }
 

@@ -71,6 +71,9 @@ def _xla_metadata(values: dict[str, Any]) -> contextlib.AbstractContextManager[A
     except ImportError:
         raise Unsupported("set_xla_metadata") from None
 
+    if "x" in values:
+        raise Unsupported("XLA metadata called x, which is the name of the parameter for a value")
+
     @contextlib.contextmanager
     def entered() -> Iterator[None]:
         manager = set_xla_metadata(**values)

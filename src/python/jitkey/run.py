@@ -21,6 +21,9 @@ MODULES = {"jax.jit": "jax_jit", "equinox.filter_jit": "equinox_filter_jit", "fl
 CLEARED_EVERY = 250
 """Cases between two clearings of all caches, which bound memory and give the lent classes back."""
 
+SET_UP_ANEW = ("flags", "x64", "default_device", "mesh", "mesh_devices")
+"""The parts of a context under which jax sets up its own operations again."""
+
 VIAS_ON_THE_FAST_PATH = ("call", "vmap", "grad", "jvp")
 
 
@@ -44,15 +47,19 @@ class Runner:
         gc.freeze()
         gc.set_threshold(100_000, 50, 100)
 
-    def _warm_up(self, flags: dict[str, Any]) -> None:
-        """A call of each form that the target needs, so that what jax sets up lazily is not put down to a case.
-
-        Flags bring more of it: without jit, or with constants folded, filter_jit's own operations run one by one, and each
-        is compiled when it is first met.
-        """
+    def _warm_up(self, context: dict[str, Any]) -> None:
+        """A call of each form that the target needs, so that what jax sets up lazily is not put down to a case."""
         for args in getattr(self.target, "examples", [["f32[2]"]]):
-            call: dict[str, Any] = {"args": args, "context": {"flags": flags}}
+            call: dict[str, Any] = {"args": args, "context": context}
             _Run(self.target, {"steps": [{"call": call}]}, sys.getrecursionlimit(), shared=True).steps()
+
+    def _warm_up_in(self, context: dict[str, Any]) -> None:
+        """The same in a context that brings more of it: without jit, or with constants folded, filter_jit's own operations
+        run one by one, and up to equinox 0.11 some always do. Each is compiled when it is first met there."""
+        key = json.dumps(context)
+        if context and key not in self.warm:
+            self.warm.add(key)
+            self._warm_up(context)
 
     def introduce(self) -> dict[str, Any]:
         """What the target is, for the reply to `hello`."""
@@ -76,10 +83,7 @@ class Runner:
         if self.run_since_clearing >= CLEARED_EVERY or meets_strangers or _calls_a_global(case):
             self.clear()
         for context in [case.get("context", {}), *filter(None, map(_context, case["steps"]))]:
-            flags = context.get("flags", {})
-            if flags and json.dumps(flags) not in self.warm:
-                self.warm.add(json.dumps(flags))
-                self._warm_up(flags)
+            self._warm_up_in({name: context[name] for name in SET_UP_ANEW if name in context})
         self.run_since_clearing += 1
         try:
             return {"result": {"calls": _Run(self.target, case, recursion_limit, shared=not donates).steps()}}
