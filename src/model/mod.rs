@@ -5,7 +5,9 @@
 //!
 //! A call goes the way of the data: [`build`] makes Python objects of the case's values, [`arguments`] sorts them into
 //! trees and statics, [`flatten`] makes leaves and treedefs, [`key`] makes each table's key, [`table`] looks it up, and
-//! [`predict`] walks the tables from the top ([`eager`] for loops that run outside of `jit`). Python's own `==`, `hash` and `is` are in [`python`].
+//! [`walk`] asks the tables from the top, for each step of [`predict`] ([`eager`] for loops that run outside of `jit`,
+//! [`compiled`] for what was compiled ahead of time); [`running`] says what the program then raises and returns. Python's own
+//! `==`, `hash` and `is` are in [`python`].
 
 mod ambient;
 mod arguments;
@@ -20,7 +22,9 @@ mod key;
 mod object;
 mod predict;
 mod python;
+mod running;
 mod table;
+mod walk;
 mod wrapper;
 
 pub use flatten::Path;

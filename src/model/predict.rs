@@ -1,39 +1,27 @@
-//! The walk: each call consults the tables from the top, and a hit ends it.
+//! A case's steps, one after the other: what each call does, and what the others change.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::ambient::{Ambient, Mesh};
-use super::arguments::{Arguments, Invocation, Leaf, sort};
-use super::buffers::{Gone, uses_a_donated_one};
+use super::ambient::Ambient;
+use super::arguments::{Arguments, Invocation, sort};
+use super::buffers::Gone;
 use super::build::{BuildError, Namespace};
 use super::compiled::Compiled;
-use super::digest::{Digest, body};
+use super::digest::Digest;
 use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
-use super::key::{Difference, Ingredients, Key, out_sharding, partition};
+use super::key::{Difference, Ingredients};
 use super::object::{Kind, Obj, Raised};
-use super::table::{Entries, NEVER_FAST, Program};
+use super::running::{body_output, shardings_are_known};
+use super::table::{Entries, Program};
+use super::walk::Served;
 use super::wrapper::Wrappers;
 use crate::case::{
-    Array, Behaviour, Call, Case, Class, ClearScope, Context, DefaultDevice, Fill, Form, JitOptions, Layer, LayerSet,
-    Library, Mutation, Name, Placement, Sharding, Step, Thread, Value, Verdict, Via,
+    Behaviour, Call, Case, Class, ClearScope, Context, Fill, Form, JitOptions, Mutation, Name, Step, Thread, Value,
+    Verdict, Via,
 };
-use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, NonFinite, Parameter, Profile, Table, TableName};
-
-/// How a call was served.
-pub(super) struct Served {
-    pub missed: LayerSet,
-    /// By which program; none where no cache was looked at.
-    pub program: Option<Program>,
-}
-
-impl Served {
-    /// The body ran as it stands.
-    fn by_nothing() -> Self {
-        Self { missed: LayerSet::NONE.with(Layer::Trace), program: None }
-    }
-}
+use crate::spec::{ArgumentStyle, Parameter, Profile, TableName};
 
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -93,16 +81,16 @@ pub struct Simulation<'c> {
     function: Obj,
     wrappers: Wrappers,
     generations: Generations,
-    tables: Vec<Entries>,
+    pub(super) tables: Vec<Entries>,
     /// What each program was traced from, in the order of their numbers.
-    programs: Vec<Rc<Digest>>,
+    pub(super) programs: Vec<Rc<Digest>>,
     /// The primitives that eager loops made: the jaxprs and the number of steps that are their parameters.
-    primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
+    pub(super) primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
     gone: Gone,
     /// The compiled objects, by the numbers of the calls that made them.
     compiled: HashMap<usize, Compiled>,
     calls: usize,
-    explains: bool,
+    pub(super) explains: bool,
 }
 
 impl<'c> Simulation<'c> {
@@ -413,7 +401,7 @@ impl<'c> Simulation<'c> {
         Ok(Prediction { verdict, differences: Vec::new(), stale })
     }
 
-    fn digest(&self, Program(number): Program) -> &Rc<Digest> {
+    pub(super) fn digest(&self, Program(number): Program) -> &Rc<Digest> {
         &self.programs[number as usize - 1]
     }
 
@@ -467,387 +455,4 @@ impl<'c> Simulation<'c> {
         options.static_argnums.retain(|number| *number >= 0);
         Some(sort(self.profile, &Invocation { options: &options, ..*call }))
     }
-
-    fn table(&self, name: TableName) -> Option<(usize, &'c Table)> {
-        self.profile.tables.iter().enumerate().find(|(_, table)| table.table == name)
-    }
-
-    /// Looks `name` up; the key comes back for filing if it is not there.
-    pub(super) fn consult(
-        &mut self,
-        name: TableName,
-        function: &Obj,
-        call: &Ingredients<'_>,
-        above: Option<Program>,
-    ) -> Result<(Option<Program>, Option<Key>), Raised> {
-        let Some((i, table)) = self.table(name) else { return Ok((None, None)) };
-        let key = Key::of(table, call, above);
-        let found = self.tables[i].find(table, function, &key)?;
-        Ok((found, Some(key)))
-    }
-
-    pub(super) fn file(
-        &mut self,
-        name: TableName,
-        function: &Obj,
-        key: Option<Key>,
-        program: Program,
-    ) -> Result<(), Raised> {
-        match (self.table(name), key) {
-            (Some((i, table)), Some(key)) => self.tables[i].file(function, table, key, program),
-            _ => Ok(()),
-        }
-    }
-
-    /// Consults the tables from the top. `fast` is the call as the fast path sees it, if it can.
-    fn walk(
-        &mut self,
-        call: &Ingredients<'_>,
-        fast: Option<&Ingredients<'_>>,
-        body_raises: Option<Raised>,
-        differences: &mut Vec<Difference>,
-    ) -> Result<Served, Raised> {
-        let deepest = match call.via {
-            Via::Call => Layer::Compile,
-            // Under a transformation the fast path hands every call to Python, and files none.
-            Via::Vmap | Via::Grad | Via::Jvp => {
-                let served = self.walk_below(call, body_raises, Layer::Compile)?;
-                return Ok(Served { missed: served.missed.with(Layer::Dispatch), ..served });
-            }
-            Via::Trace | Via::EvalShape | Via::MakeJaxpr => return self.walk_below(call, body_raises, Layer::Trace),
-            Via::Lower => return self.walk_below(call, body_raises, Layer::Lower),
-            Via::Compile => return self.walk_below(call, body_raises, Layer::Compile),
-        };
-        let function = call.function;
-        let fast = fast.filter(|fast| !fast.arguments.leaves.iter().any(|leaf| leaf.never_fast));
-        let mut dispatch_key = None;
-        if let Some(fast) = fast {
-            match self.consult(TableName::Dispatch, function, fast, None)? {
-                (Some(NEVER_FAST), _) => {}
-                (Some(program), _) => {
-                    let twice = uses_a_donated_one(call.arguments).then(|| Raised::new("ValueError"));
-                    let raised = call.arguments.leaves.iter().find_map(Leaf::error_when_fast).or(twice);
-                    let raised = raised.or_else(|| self.copying_raises(call, true)).or_else(|| returning_raises(call));
-                    return raised.map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program) }), Err);
-                }
-                (None, key) => dispatch_key = key,
-            }
-        }
-        self.explain(TableName::Dispatch, dispatch_key.as_ref(), differences);
-        let outcome = self.walk_below(call, body_raises, deepest);
-        // A call that fails leaves an entry in the fast path all the same, which then is never fast.
-        let program = match &outcome {
-            Ok(Served { program: Some(program), .. }) if !call.ambient.never_fast && !has_effect(function) => *program,
-            _ => NEVER_FAST,
-        };
-        self.file(TableName::Dispatch, function, dispatch_key, program)?;
-        outcome.map(|served| Served { missed: served.missed.with(Layer::Dispatch), ..served })
-    }
-
-    /// How a key that was not found differs from the one filed last.
-    pub(super) fn explain(&self, name: TableName, key: Option<&Key>, differences: &mut Vec<Difference>) {
-        if self.explains
-            && let (Some((i, _)), Some(key)) = (self.table(name), key)
-            && let Some(earlier) = self.tables[i].latest()
-        {
-            *differences = key.differences(earlier);
-        }
-    }
-
-    /// The tables below the fast path, down to the deepest that is asked for.
-    fn walk_below(
-        &mut self,
-        call: &Ingredients<'_>,
-        body_raises: Option<Raised>,
-        deepest: Layer,
-    ) -> Result<Served, Raised> {
-        let function = call.function;
-        let mut missed = LayerSet::NONE;
-        if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_missed.clone()) {
-            return Err(raised);
-        }
-        let (inferred, infer_key) = self.consult(TableName::Infer, function, call, None)?;
-        let traced = match inferred {
-            Some(program) => program,
-            None => {
-                let (program, body_ran) = self.trace(call, body_raises)?;
-                if body_ran {
-                    missed = missed.with(Layer::Trace);
-                }
-                self.file(TableName::Infer, function, infer_key, program)?;
-                program
-            }
-        };
-        if deepest == Layer::Trace {
-            return Ok(Served { missed, program: Some(traced) });
-        }
-        self.build(call, traced, missed, deepest)
-    }
-
-    /// Lowers and compiles what was traced, as far as the deepest layer that is asked for.
-    pub(super) fn build(
-        &mut self,
-        call: &Ingredients<'_>,
-        traced: Program,
-        mut missed: LayerSet,
-        deepest: Layer,
-    ) -> Result<Served, Raised> {
-        let function = call.function;
-        let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad | Via::Jvp);
-        let mut looked_at = call.arguments.leaves.iter().filter(|leaf| runs || leaf.kept);
-        if let Some(raised) = looked_at.find_map(|leaf| leaf.error_when_lowered.clone()) {
-            return Err(raised);
-        }
-        placements_agree(call, self.profile)?;
-        let mut program = traced;
-        for (name, layer) in [(TableName::Lower, Layer::Lower), (TableName::Compile, Layer::Compile)] {
-            if layer > deepest {
-                break;
-            }
-            let (found, key) = self.consult(name, function, call, Some(program))?;
-            program = match found {
-                Some(program) => program,
-                None => {
-                    missed = missed.with(layer);
-                    let made = self.new_program(Rc::clone(self.digest(program)));
-                    self.file(name, function, key, made)?;
-                    made
-                }
-            };
-        }
-        let twice = uses_a_donated_one(call.arguments).then(|| Raised::new(&self.profile.runtime_error));
-        let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()).or(twice);
-        let raised = raised.or_else(|| self.copying_raises(call, false)).or_else(|| returning_raises(call));
-        match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {
-            Some(raised) => Err(raised),
-            None => Ok(Served { missed, program: Some(program) }),
-        }
-    }
-
-    /// What a guard raises where an argument isn't where the program runs. A copy from one device to another is none for the
-    /// fast path.
-    fn copying_raises(&self, call: &Ingredients<'_>, fast: bool) -> Option<Raised> {
-        if !call.ambient.guarded {
-            return None;
-        }
-        let devices = devices(call);
-        let is_copied = |leaf: &Leaf| match &leaf.aval.placement {
-            None => true,
-            Some(at) => !at.is_committed() && (devices.len() > 1 || (!fast && at.devices() != devices)),
-        };
-        let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
-        kept.any(is_copied).then(|| Raised::new(&self.profile.runtime_error))
-    }
-
-    /// The jaxpr, and whether the body ran for it.
-    fn trace(&mut self, call: &Ingredients<'_>, body_raises: Option<Raised>) -> Result<(Program, bool), Raised> {
-        let function = call.function;
-        let (resources, resources_key) = self.consult(TableName::Resources, function, call, None)?;
-        let (traced, trace_key) = self.consult(TableName::Trace, function, call, None)?;
-        let blocked = traced == Some(NEVER_FAST);
-        if let Some(program) = traced.filter(|_| !blocked) {
-            return Ok((program, false));
-        }
-        if !call.arguments.bindable {
-            return Err(Raised::new("TypeError"));
-        }
-        if let Some(raised) = body_raises {
-            if self.profile.failed_trace_blocks_key && !blocked {
-                self.file(TableName::Trace, function, trace_key, NEVER_FAST)?;
-            }
-            return Err(raised);
-        }
-        let body_ran = self.body_runs(function, call)?;
-        let program = self.new_program(Rc::new(Digest::of(call)));
-        if !blocked {
-            self.file(TableName::Trace, function, trace_key, program)?;
-        }
-        if resources.is_none() {
-            self.file(TableName::Resources, function, resources_key, program)?;
-        }
-        Ok((program, body_ran))
-    }
-
-    /// Whether the user's body runs when `function` is traced: a wrapper's body is the look-up of what it wraps.
-    pub(super) fn body_runs(&mut self, function: &Obj, call: &Ingredients<'_>) -> Result<bool, Raised> {
-        let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
-        let (inner, i) = match &**function {
-            Kind::Jitted(inner) | Kind::ModuleWrapper("filter_jit", inner) => (inner, trace),
-            Kind::Checkpointed(inner) => (inner, self.tables.len() - 1),
-            // These call what they wrap.
-            Kind::Opaque(Some(inner)) => return self.body_runs(inner, call),
-            _ => return Ok(true),
-        };
-        let by = Some(FunctionKey { by: FunctionBy::Equal, held: Held::Weakly });
-        let key = Key::of_inner(table, call);
-        let table = Table { function: by, ..table.clone() };
-        if self.tables[i].find(&table, inner, &key)?.is_some() {
-            return Ok(false);
-        }
-        let program = self.new_program(Rc::new(Digest::of(call)));
-        self.tables[i].file(inner, &table, key, program)?;
-        self.body_runs(inner, call)
-    }
-
-    /// The primitive with these parameters.
-    pub(super) fn primitive(&mut self, jaxprs: Vec<Program>, steps: Option<u64>) -> Program {
-        let same = |known: &&(Vec<Program>, Option<u64>, Program)| known.0 == jaxprs && known.1 == steps;
-        if let Some((_, _, program)) = self.primitives.iter().find(same) {
-            return *program;
-        }
-        let program = self.new_program(Rc::default());
-        self.primitives.push((jaxprs, steps, program));
-        program
-    }
-
-    pub(super) fn new_program(&mut self, traced_from: Rc<Digest>) -> Program {
-        self.programs.push(traced_from);
-        Program(self.programs.len() as u64)
-    }
-}
-
-/// What a call raises because of the numbers that it returns. The body that a case makes by default returns what it uses.
-fn returning_raises(call: &Ingredients<'_>) -> Option<Raised> {
-    let unwanted = &call.ambient.returns_no;
-    let returns_arguments = match &**body(call.function) {
-        Kind::Function(function) => !function.is_source && function.returns.is_none(),
-        _ => false,
-    };
-    if unwanted.is_empty() || !returns_arguments {
-        return None;
-    }
-    let is_unwanted = |number: f64| {
-        (number.is_nan() && unwanted.contains(&NonFinite::Nan))
-            || (number.is_infinite() && unwanted.contains(&NonFinite::Inf))
-    };
-    let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
-    kept.any(|leaf| numbers(leaf).into_iter().any(is_unwanted)).then(|| Raised::new("FloatingPointError"))
-}
-
-/// The numbers that a leaf holds, as far as they can be anything but finite: an array of a case is filled with an integer.
-fn numbers(leaf: &Leaf) -> Vec<f64> {
-    let mut object = &leaf.object;
-    while let Kind::Derived { base, .. } = &**object {
-        object = base;
-    }
-    let stored = |number: f64| match leaf.aval.dtype.name() {
-        "f64" | "c128" => number,
-        "f16" if number.abs() >= 65520.0 => f64::INFINITY.copysign(number),
-        _ => f64::from(number as f32),
-    };
-    match &**object {
-        Kind::Float(number) | Kind::NumpyScalar(_, number) => vec![stored(*number)],
-        Kind::Complex(re, im) => vec![stored(*re), stored(*im)],
-        _ => Vec::new(),
-    }
-}
-
-/// Whether the body that runs has an effect, which jax keeps off the fast path.
-fn has_effect(function: &Obj) -> bool {
-    matches!(&**body(function), Kind::Function(function) if function.has_effect)
-}
-
-/// Whether the model knows what `in_shardings` and `out_shardings` do to a call.
-fn shardings_are_known(
-    profile: &Profile,
-    call: &Call,
-    arguments: &Arguments,
-    options: &JitOptions,
-    ambient: &Ambient,
-) -> Result<(), ModelError> {
-    let unknown = |what: &str| Err(ModelError::Unsupported(format!("in_shardings and out_shardings {what}")));
-    if profile.arguments != ArgumentStyle::AsWritten {
-        return unknown(&format!("of {}", profile.profile));
-    }
-    if !matches!(call.via, Via::Call | Via::Trace | Via::Lower | Via::Compile) {
-        return unknown("under a transformation");
-    }
-    if ambient.set_mesh.is_some() || ambient.mesh.is_some() || ambient.guarded {
-        return unknown("under a mesh or a transfer guard");
-    }
-    for leaf in &arguments.leaves {
-        let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
-        let asked = leaf.asked.iter().chain(options.out_shardings.iter().filter(|_| leaf.kept));
-        for at in asked {
-            if special(at) || leaf.aval.placement.as_ref().is_some_and(special) {
-                return unknown("beside a layout or a memory kind");
-            }
-            if !divides(at, &leaf.aval.shape) {
-                return unknown("that don't divide an array");
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether an array of that shape can have the sharding.
-fn divides(at: &Placement, shape: &[u64]) -> bool {
-    let Some(named) = &at.sharding else { return true };
-    named.spec.len() <= shape.len()
-        && named.spec.iter().zip(shape).all(|(axis, size)| {
-            axis.as_ref().is_none_or(|axis| named.mesh.get(axis).is_some_and(|parts| size % u64::from(*parts) == 0))
-        })
-}
-
-/// The arguments of one program are where `in_shardings` say, and it lives on one set of devices, those of `jax.set_mesh` if
-/// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
-fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
-    let mismatch = || Raised::new("ValueError");
-    for leaf in &call.arguments.leaves {
-        if let (Some(asked), Some(at)) = (&leaf.asked, &leaf.aval.placement)
-            && at.is_committed()
-            && split(asked) != split(at)
-        {
-            return Err(mismatch());
-        }
-    }
-    let counted = |leaf: &&Leaf| leaf.kept || profile.unused_arguments_have_devices;
-    let mut devices: Vec<Vec<u32>> = call.ambient.set_mesh.iter().map(|mesh| mesh.devices.clone()).collect();
-    for leaf in call.arguments.leaves.iter().filter(counted) {
-        let own = leaf.aval.placement.as_ref().filter(|at| at.is_committed());
-        let own = own.filter(|_| leaf.asked.is_none() || !profile.in_shardings_move);
-        devices.extend(own.into_iter().chain(&leaf.asked).map(Placement::devices));
-    }
-    devices.extend(out_sharding(call).map(Placement::devices));
-    match devices.split_first() {
-        Some((first, others)) if others.iter().any(|other| other != first) => Err(mismatch()),
-        _ => Ok(()),
-    }
-}
-
-/// Into how many parts a sharding splits what it is for; none where it is on each device as a whole.
-fn split(at: &Placement) -> Option<String> {
-    partition(at).filter(|words| !words.starts_with("[]"))
-}
-
-/// The devices that the program of a call runs on.
-fn devices(call: &Ingredients<'_>) -> Vec<u32> {
-    let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
-    let mut committed = kept.filter_map(|leaf| leaf.aval.placement.as_ref()).filter(|at| at.is_committed());
-    let set = call.ambient.set_mesh.as_ref().map(|mesh| mesh.devices.clone());
-    set.or_else(|| committed.next().map(Placement::devices)).unwrap_or_else(|| match call.ambient.default_device {
-        Some(DefaultDevice::Number(number)) => vec![number],
-        _ => vec![0],
-    })
-}
-
-/// What the body that a case makes by default returns: the array leaves that it uses, in a list.
-fn body_output(arguments: &Arguments, options: &JitOptions, ambient: &Ambient) -> Obj {
-    // One committed argument commits the whole program.
-    let returned = options.out_shardings.clone().map(|at| Placement { committed: at.sharding.is_none(), ..at });
-    let kept = || arguments.leaves.iter().filter(|leaf| leaf.kept);
-    let given = || kept().find_map(|leaf| leaf.lowered().placement.clone().filter(Placement::is_committed));
-    let committed = returned.or_else(given).or_else(|| {
-        let Mesh { axes, devices } = ambient.set_mesh.clone()?;
-        let sharding = Sharding { mesh: axes.into_iter().collect(), devices, spec: Vec::new() };
-        Some(Placement { sharding: Some(sharding), ..Placement::default() })
-    });
-    let array = |leaf: &Leaf| -> Obj {
-        let library = match leaf.aval.prng {
-            Some(prng) => Library::Key { prng },
-            None => Library::Jax { weak: leaf.aval.weak, placement: committed.clone().unwrap_or_default() },
-        };
-        Rc::new(Kind::Array(Array { library, dtype: leaf.aval.dtype, shape: leaf.aval.shape.clone(), fill: None }))
-    };
-    Rc::new(Kind::List(arguments.leaves.iter().filter(|leaf| leaf.kept).map(array).collect()))
 }

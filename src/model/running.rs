@@ -1,0 +1,153 @@
+//! Running a program: whether its arguments can be where they are, where what it returns is, and what of that raises.
+
+use std::rc::Rc;
+
+use super::ambient::{Ambient, Mesh};
+use super::arguments::{Arguments, Leaf};
+use super::digest::body;
+use super::key::{Ingredients, out_sharding, partition};
+use super::object::{Kind, Obj, Raised};
+use super::predict::ModelError;
+use crate::case::{Array, Call, DefaultDevice, JitOptions, Library, Placement, Sharding, Via};
+use crate::spec::{ArgumentStyle, NonFinite, Profile};
+
+/// What a call raises because of the numbers that it returns. The body that a case makes by default returns what it uses.
+pub(super) fn returning_raises(call: &Ingredients<'_>) -> Option<Raised> {
+    let unwanted = &call.ambient.returns_no;
+    let returns_arguments = match &**body(call.function) {
+        Kind::Function(function) => !function.is_source && function.returns.is_none(),
+        _ => false,
+    };
+    if unwanted.is_empty() || !returns_arguments {
+        return None;
+    }
+    let is_unwanted = |number: f64| {
+        (number.is_nan() && unwanted.contains(&NonFinite::Nan))
+            || (number.is_infinite() && unwanted.contains(&NonFinite::Inf))
+    };
+    let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+    kept.any(|leaf| numbers(leaf).into_iter().any(is_unwanted)).then(|| Raised::new("FloatingPointError"))
+}
+
+/// The numbers that a leaf holds, as far as they can be anything but finite: an array of a case is filled with an integer.
+fn numbers(leaf: &Leaf) -> Vec<f64> {
+    let mut object = &leaf.object;
+    while let Kind::Derived { base, .. } = &**object {
+        object = base;
+    }
+    let stored = |number: f64| match leaf.aval.dtype.name() {
+        "f64" | "c128" => number,
+        "f16" if number.abs() >= 65520.0 => f64::INFINITY.copysign(number),
+        _ => f64::from(number as f32),
+    };
+    match &**object {
+        Kind::Float(number) | Kind::NumpyScalar(_, number) => vec![stored(*number)],
+        Kind::Complex(re, im) => vec![stored(*re), stored(*im)],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the model knows what `in_shardings` and `out_shardings` do to a call.
+pub(super) fn shardings_are_known(
+    profile: &Profile,
+    call: &Call,
+    arguments: &Arguments,
+    options: &JitOptions,
+    ambient: &Ambient,
+) -> Result<(), ModelError> {
+    let unknown = |what: &str| Err(ModelError::Unsupported(format!("in_shardings and out_shardings {what}")));
+    if profile.arguments != ArgumentStyle::AsWritten {
+        return unknown(&format!("of {}", profile.profile));
+    }
+    if !matches!(call.via, Via::Call | Via::Trace | Via::Lower | Via::Compile) {
+        return unknown("under a transformation");
+    }
+    if ambient.set_mesh.is_some() || ambient.mesh.is_some() || ambient.guarded {
+        return unknown("under a mesh or a transfer guard");
+    }
+    for leaf in &arguments.leaves {
+        let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
+        let asked = leaf.asked.iter().chain(options.out_shardings.iter().filter(|_| leaf.kept));
+        for at in asked {
+            if special(at) || leaf.aval.placement.as_ref().is_some_and(special) {
+                return unknown("beside a layout or a memory kind");
+            }
+            if !divides(at, &leaf.aval.shape) {
+                return unknown("that don't divide an array");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether an array of that shape can have the sharding.
+fn divides(at: &Placement, shape: &[u64]) -> bool {
+    let Some(named) = &at.sharding else { return true };
+    named.spec.len() <= shape.len()
+        && named.spec.iter().zip(shape).all(|(axis, size)| {
+            axis.as_ref().is_none_or(|axis| named.mesh.get(axis).is_some_and(|parts| size % u64::from(*parts) == 0))
+        })
+}
+
+/// The arguments of one program are where `in_shardings` say, and it lives on one set of devices, those of `jax.set_mesh` if
+/// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
+pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
+    let mismatch = || Raised::new("ValueError");
+    for leaf in &call.arguments.leaves {
+        if let (Some(asked), Some(at)) = (&leaf.asked, &leaf.aval.placement)
+            && at.is_committed()
+            && split(asked) != split(at)
+        {
+            return Err(mismatch());
+        }
+    }
+    let counted = |leaf: &&Leaf| leaf.kept || profile.unused_arguments_have_devices;
+    let mut devices: Vec<Vec<u32>> = call.ambient.set_mesh.iter().map(|mesh| mesh.devices.clone()).collect();
+    for leaf in call.arguments.leaves.iter().filter(counted) {
+        let own = leaf.aval.placement.as_ref().filter(|at| at.is_committed());
+        let own = own.filter(|_| leaf.asked.is_none() || !profile.in_shardings_move);
+        devices.extend(own.into_iter().chain(&leaf.asked).map(Placement::devices));
+    }
+    devices.extend(out_sharding(call).map(Placement::devices));
+    match devices.split_first() {
+        Some((first, others)) if others.iter().any(|other| other != first) => Err(mismatch()),
+        _ => Ok(()),
+    }
+}
+
+/// Into how many parts a sharding splits what it is for; none where it is on each device as a whole.
+fn split(at: &Placement) -> Option<String> {
+    partition(at).filter(|words| !words.starts_with("[]"))
+}
+
+/// The devices that the program of a call runs on.
+pub(super) fn devices(call: &Ingredients<'_>) -> Vec<u32> {
+    let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+    let mut committed = kept.filter_map(|leaf| leaf.aval.placement.as_ref()).filter(|at| at.is_committed());
+    let set = call.ambient.set_mesh.as_ref().map(|mesh| mesh.devices.clone());
+    set.or_else(|| committed.next().map(Placement::devices)).unwrap_or_else(|| match call.ambient.default_device {
+        Some(DefaultDevice::Number(number)) => vec![number],
+        _ => vec![0],
+    })
+}
+
+/// What the body that a case makes by default returns: the array leaves that it uses, in a list.
+pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: &Ambient) -> Obj {
+    // One committed argument commits the whole program.
+    let returned = options.out_shardings.clone().map(|at| Placement { committed: at.sharding.is_none(), ..at });
+    let kept = || arguments.leaves.iter().filter(|leaf| leaf.kept);
+    let given = || kept().find_map(|leaf| leaf.lowered().placement.clone().filter(Placement::is_committed));
+    let committed = returned.or_else(given).or_else(|| {
+        let Mesh { axes, devices } = ambient.set_mesh.clone()?;
+        let sharding = Sharding { mesh: axes.into_iter().collect(), devices, spec: Vec::new() };
+        Some(Placement { sharding: Some(sharding), ..Placement::default() })
+    });
+    let array = |leaf: &Leaf| -> Obj {
+        let library = match leaf.aval.prng {
+            Some(prng) => Library::Key { prng },
+            None => Library::Jax { weak: leaf.aval.weak, placement: committed.clone().unwrap_or_default() },
+        };
+        Rc::new(Kind::Array(Array { library, dtype: leaf.aval.dtype, shape: leaf.aval.shape.clone(), fill: None }))
+    };
+    Rc::new(Kind::List(arguments.leaves.iter().filter(|leaf| leaf.kept).map(array).collect()))
+}
