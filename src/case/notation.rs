@@ -7,7 +7,6 @@ use std::fmt::{self, Display, Write};
 use super::value::LambdaForm;
 use super::{
     Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Thread, Value, Via,
-    Wrapper,
 };
 
 impl Display for Value {
@@ -85,26 +84,13 @@ impl Display for Form {
             Self::Partial(partial) => partially(f, "functools.partial", partial),
             Self::TreePartial(partial) => partially(f, "Partial", partial),
             Self::Method(method) => write!(f, "{}.method", method.of),
-            Self::Wrap(wrap) => write!(f, "{}({})", wrapper(wrap.by), wrap.func),
+            Self::Wrap(wrap) => write!(f, "{}({})", wrap.by, wrap.func),
             Self::Make(make) => {
                 write!(f, "{}(", make.call)?;
                 arguments(f, &make.args, make.kwargs.iter().map(|(name, value)| (name.as_str(), value)))?;
                 f.write_char(')')
             }
         }
-    }
-}
-
-fn wrapper(by: Wrapper) -> &'static str {
-    match by {
-        Wrapper::Jit => "jax.jit",
-        Wrapper::Vmap => "jax.vmap",
-        Wrapper::Grad => "jax.grad",
-        Wrapper::Checkpoint => "jax.checkpoint",
-        Wrapper::CustomJvp => "jax.custom_jvp",
-        Wrapper::FilterJit => "eqx.filter_jit",
-        Wrapper::FilterGrad => "eqx.filter_grad",
-        Wrapper::FilterVmap => "eqx.filter_vmap",
     }
 }
 

@@ -399,6 +399,22 @@ pub enum Wrapper {
     FilterVmap,
 }
 
+impl std::fmt::Display for Wrapper {
+    /// As Python calls it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Jit => "jax.jit",
+            Self::Vmap => "jax.vmap",
+            Self::Grad => "jax.grad",
+            Self::Checkpoint => "jax.checkpoint",
+            Self::CustomJvp => "jax.custom_jvp",
+            Self::FilterJit => "eqx.filter_jit",
+            Self::FilterGrad => "eqx.filter_grad",
+            Self::FilterVmap => "eqx.filter_vmap",
+        })
+    }
+}
+
 /// What a library's function returns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 from flax import nnx
 
+from . import jax_jit
 from .errors import Unsupported
-from .jax_jit import placed
 
 name = "flax.nnx.jit"
 
@@ -20,24 +19,14 @@ def wrap(function: Any, options: dict[str, Any]) -> Any:
     for option in ("donate", "compiler_options"):
         if option in options:
             raise Unsupported(f"the option {option}")
-    return nnx.jit(function, **placed(options))
+    return nnx.jit(function, **jax_jit.placed(options))
 
 
 def entry(wrapper: Any, via: str) -> Callable[..., Any]:
     """What is called for that use of the function."""
-    if via == "call":
-        return wrapper
-    if via == "compile":
-        return lambda *args, **kwargs: wrapper.lower(*args, **kwargs).compile()
-    if via == "eval_shape" or (via == "trace" and not hasattr(wrapper, "trace")):
-        return lambda *args, **kwargs: nnx.eval_shape(wrapper, *args, **kwargs)
-    if via == "vmap":
-        return jax.vmap(wrapper)
-    if via == "grad":
-        return lambda *args, **kwargs: jax.vjp(wrapper, *args, **kwargs)[0]
-    if via in ("trace", "lower") and hasattr(wrapper, via):
-        return getattr(wrapper, via)
-    raise Unsupported(f"via {via}")
+    if via in ("jvp", "make_jaxpr"):
+        raise Unsupported(f"via {via}")
+    return jax_jit.entry(wrapper, via, eval_shape=nnx.eval_shape)
 
 
 def cold(function: Any, options: dict[str, Any], args: Any, kwargs: Any) -> None:
@@ -45,7 +34,7 @@ def cold(function: Any, options: dict[str, Any], args: Any, kwargs: Any) -> None
     if any(map(_is_module, jax.tree_util.tree_leaves((args, kwargs), is_leaf=_is_module))):
         # A hit writes the graphdef of the program that served it into the Module, which is then no longer what was passed.
         return
-    wrapper = nnx.jit(function, **placed(options))
+    wrapper = nnx.jit(function, **jax_jit.placed(options))
     # Before it had `trace` nothing but a call keeps the statics apart.
     getattr(wrapper, "trace", wrapper)(*args, **kwargs)
 

@@ -36,14 +36,14 @@ def placed(options: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def entry(wrapper: Any, via: str) -> Callable[..., Any]:
+def entry(wrapper: Any, via: str, *, eval_shape: Callable[..., Any] = jax.eval_shape) -> Callable[..., Any]:
     """What is called for that use of the function."""
     if via == "call":
         return wrapper
     if via == "compile":
         return lambda *args, **kwargs: wrapper.lower(*args, **kwargs).compile()
     if via == "eval_shape" or (via == "trace" and not hasattr(wrapper, "trace")):
-        return lambda *args, **kwargs: jax.eval_shape(wrapper, *args, **kwargs)
+        return lambda *args, **kwargs: eval_shape(wrapper, *args, **kwargs)
     if via == "vmap":
         return jax.vmap(wrapper)
     if via == "grad":

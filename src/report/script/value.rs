@@ -4,7 +4,7 @@ use super::array::{numpy, partition_spec, scalar_type};
 use super::{ScriptError, Writer, array};
 use crate::case::{
     Class, DefaultDictForm, DictItems, Dtype, Form, Name, NestContainer, NestForm, NewForm, OutputForm, PartialForm,
-    Value, Wrapper,
+    Value,
 };
 use indexmap::IndexMap;
 
@@ -72,7 +72,7 @@ impl Writer<'_> {
             Form::Partial(partial) => self.partial("functools.partial", partial)?,
             Form::TreePartial(partial) => self.partial("jax.tree_util.Partial", partial)?,
             Form::Method(method) => format!("{}.method", self.value(&method.of)?),
-            Form::Wrap(wrap) => format!("{}({})", wrapper(wrap.by), self.value(&wrap.func)?),
+            Form::Wrap(wrap) => format!("{}({})", wrap.by, self.value(&wrap.func)?),
             Form::Make(make) => {
                 let (head, rest) = make.call.split_once('.').unwrap_or((&make.call, ""));
                 let function = match self.case.objects.get_key_value(head) {
@@ -257,19 +257,6 @@ impl Writer<'_> {
             }
         }
         name
-    }
-}
-
-fn wrapper(by: Wrapper) -> &'static str {
-    match by {
-        Wrapper::Jit => "jax.jit",
-        Wrapper::Vmap => "jax.vmap",
-        Wrapper::Grad => "jax.grad",
-        Wrapper::Checkpoint => "jax.checkpoint",
-        Wrapper::CustomJvp => "jax.custom_jvp",
-        Wrapper::FilterJit => "eqx.filter_jit",
-        Wrapper::FilterGrad => "eqx.filter_grad",
-        Wrapper::FilterVmap => "eqx.filter_vmap",
     }
 }
 
