@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 
 use super::compare::{Alone, Judgement, Testimony, judge};
 use super::finding::{Finding, depth, differences, size, statements};
-use super::hazard::Hazards;
+use super::hazard::{Hazards, Wrong, wrong_with};
 use super::summary::{Failure, FirstDifference, RuleCount, Summary};
 use crate::case::{Behaviour, Case, LayerSet};
 use crate::generate::{Discard, Generator, Pair, Plan, Source, shrink};
@@ -219,7 +219,7 @@ impl<'s> Campaign<'s> {
         Ok(pair)
     }
 
-    /// Makes the first disagreement of each rule and kind small.
+    /// Makes the first disagreement of each rule and kind small; stale hits are of one kind if the same is wrong with them.
     fn findings(
         &self,
         mut raw: Vec<Raw<'s>>,
@@ -228,9 +228,10 @@ impl<'s> Campaign<'s> {
     ) -> Result<(), TargetError> {
         // What is small already is made smaller first.
         raw.sort_by_cached_key(|raw| (raw.plan.rules.len(), size(&raw.case), raw.index));
-        let mut groups: IndexMap<(String, Alone), (Raw<'s>, usize)> = IndexMap::new();
+        let mut groups: IndexMap<_, (Raw<'s>, usize)> = IndexMap::new();
         for one in raw {
-            groups.entry((one.plan.rules[0].id.clone(), one.alone)).or_insert_with(|| (one, 0)).1 += 1;
+            let key = (one.plan.rules[0].id.clone(), one.alone, self.wrong(one.alone, &one.case));
+            groups.entry(key).or_insert_with(|| (one, 0)).1 += 1;
         }
         for (i, (_, (one, count))) in groups.into_iter().enumerate() {
             if i >= SHRUNK {
@@ -243,8 +244,13 @@ impl<'s> Campaign<'s> {
         Ok(())
     }
 
+    fn wrong(&self, alone: Alone, case: &Case) -> Option<Wrong> {
+        (alone == Alone::Rule).then(|| wrong_with(case, self.profile)).flatten()
+    }
+
     fn finding(&self, raw: &Raw<'s>, count: usize, target: &mut (dyn Target + '_)) -> Result<Finding, TargetError> {
-        let mut hunt = Hunt { campaign: self, target, alone: raw.alone, failure: None };
+        let wrong = self.wrong(raw.alone, &raw.case);
+        let mut hunt = Hunt { campaign: self, target, alone: raw.alone, wrong, failure: None };
         let (plan, choices) = hunt.start(raw);
         let small = shrink(choices, SHRINK_BUDGET, |choices| hunt.disagrees(&plan, choices.to_vec()));
         if let Some(error) = hunt.failure.take() {
@@ -339,6 +345,8 @@ struct Hunt<'h, 's, 't> {
     campaign: &'h Campaign<'s>,
     target: &'h mut (dyn Target + 't),
     alone: Alone,
+    /// What is wrong with the hit that no rule states as stale, if it is that.
+    wrong: Option<Wrong>,
     failure: Option<TargetError>,
 }
 
@@ -388,6 +396,7 @@ impl<'s> Hunt<'_, 's, '_> {
         };
         let judgement = judge(&pair.case, &pair.expected.calls, campaign.profile, campaign.visible, &seen);
         matches!(judgement, Judgement::Differs(alone, _) if alone == self.alone)
+            && campaign.wrong(self.alone, &pair.case) == self.wrong
     }
 }
 

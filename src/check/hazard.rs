@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use crate::case::Case;
 use crate::generate::{Generator, Pair, Plan, Source};
 use crate::model::{Difference, predict};
 use crate::spec::Profile;
@@ -40,6 +41,15 @@ impl Hazards {
     pub(super) fn state(&self, generator: &Generator<'_>, profile: &Profile, pair: &Pair, wrong: &Difference) -> bool {
         self.0.get_or_init(|| stated(generator, profile)).contains(&Hazard::of(pair, wrong))
     }
+}
+
+/// The component that a stale hit is wrong in, and the kinds of what it was traced from and of what it should be.
+pub(super) type Wrong = (String, BTreeSet<String>);
+
+/// What is wrong with the first stale hit of a case, as the model sees it: by that the findings of one rule are told apart.
+pub(super) fn wrong_with(case: &Case, profile: &Profile) -> Option<Wrong> {
+    let stale = predict(case, profile).ok()?.into_iter().find_map(|call| call.stale)?;
+    Some((stale.component, kinds(&stale.before, &stale.after).into()))
 }
 
 fn stated(generator: &Generator<'_>, profile: &Profile) -> BTreeSet<Hazard> {
