@@ -67,6 +67,7 @@ pub struct Generator<'s> {
     composable: Vec<&'s Rule>,
     flags: Vec<Flag>,
     profile: &'s Profile,
+    version: Version,
     via: Via,
 }
 
@@ -106,6 +107,7 @@ impl<'s> Generator<'s> {
             composable,
             flags,
             profile,
+            version: version.clone(),
             via: Via::Call,
         })
     }
@@ -129,16 +131,13 @@ impl<'s> Generator<'s> {
     }
 
     /// The same for functions that are traced and never run: pairs only, whose expectations are those of the trace layer,
-    /// and none that speaks of running the program.
+    /// and none whose error comes from running the body or that says of itself that tracing does otherwise.
     #[must_use]
     pub fn tracing_only(mut self) -> Self {
         let traces = |rule: &Rule, outcome: &Outcome| {
             rule.pair.is_some()
-                && match rule.body {
-                    Body::Any => true,
-                    Body::Uses => !can_raise(outcome),
-                    Body::Runs => false,
-                }
+                && !(rule.body == Body::Uses && can_raise(outcome))
+                && !rule.otherwise_ahead.as_ref().is_some_and(|versions| versions.matches(&self.version))
         };
         self.rules.retain(|(rule, outcome)| traces(rule, outcome));
         self.composable.retain(|rule| self.rules.iter().any(|(kept, _)| kept.id == rule.id));

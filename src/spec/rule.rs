@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_yaml::Value as Tree;
 
-use super::{Expectation, FlagEffect, FlagKey, Pattern};
+use super::{Expectation, FlagEffect, FlagKey, Pattern, Requirement};
 use crate::case::{Class, Name};
 
 /// A file of rules: one family.
@@ -73,6 +73,10 @@ pub struct Rule {
     /// the compiled program, so the layers below the jaxpr don't see it.
     #[serde(default)]
     pub body: Body,
+    /// The versions on which tracing ahead of time, which asks no fast path and runs nothing, does otherwise than the rule
+    /// says. `--trace-only` leaves the rule out there, and the rule's note says what happens instead.
+    #[serde(default)]
+    pub otherwise_ahead: Option<Requirement>,
     /// What somebody does whose program recompiles because of this.
     #[serde(default)]
     pub fix: Option<String>,
@@ -133,9 +137,6 @@ pub enum Body {
     Any,
     /// It uses all of them.
     Uses,
-    /// It may use them or not, and the program is run, which the fast path is asked for first: tracing ahead of time does
-    /// otherwise, on some version at least.
-    Runs,
 }
 
 /// How much may stand around a pair.

@@ -44,5 +44,6 @@ fn every_row_is_predicted(
         }
     }
     assert!(wrong.is_empty(), "{} of {} rows are wrong:\n{}", wrong.len(), wrong.len() + right, wrong.join("\n"));
-    assert!(right > 10, "only {right} rows were looked at");
+    let fewest = if file == "sequences" { 10 } else { 35 };
+    assert!(right > fewest, "only {right} rows were looked at");
 }
