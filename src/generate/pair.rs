@@ -71,8 +71,8 @@ pub struct Generator<'s> {
     via: Via,
 }
 
-/// How many pairs a case has, by weight.
-const COMPOSED: [u32; 3] = [7, 2, 1];
+/// How many pairs a case has beside the first, by weight.
+const COMPOSED: [u32; 4] = [6, 2, 1, 1];
 
 impl<'s> Generator<'s> {
     /// The generator for the rules that speak of `implementation` at `version` and that `wanted` lets through; `None` if

@@ -51,20 +51,23 @@ jax.tree_util.register_pytree_node(
 _numbers = itertools.count(1)
 _texts: dict[int, str] = {}
 _probed: dict[tuple[str, tuple[str, ...]], str] = {}
+_wanted = True
 _probing = False
 
 
-def begin(*, probing: bool) -> None:
-    """Forgets the traces of the case before. `probing` adds to each text what a few programs are traced to, by which it
-    shows whatever config flags change."""
-    global _probing
-    _probing = probing
+def begin(*, wanted: bool, probing: bool) -> None:
+    """Forgets the traces of the case before. Texts are made if they are `wanted`; `probing` adds to each what a few programs
+    are traced to, by which it shows whatever config flags change."""
+    global _wanted, _probing
+    _wanted, _probing = wanted, probing
     _texts.clear()
 
 
 def traced(seen: Any, returned: Iterable[Any]) -> Served:
     """The output of a body that was traced with the arguments `seen`."""
     number = next(_numbers)
+    if not _wanted:
+        return _served(returned, number)
     text = typed(seen)
     if contexts.USER is not None:
         text = f"{text} user context {typed(contexts.USER.value)}"

@@ -123,7 +123,10 @@ class _Run:
 
     def steps(self) -> list[dict[str, Any]]:
         calls: list[dict[str, Any]] = []
-        digest.begin(probing="flags" in json.dumps([self.case.get("context"), *map(_context, self.case["steps"])]))
+        digest.begin(
+            wanted=any("call" in step and step["call"].get("via", "call") == "call" for step in self.case["steps"]),
+            probing="flags" in json.dumps([self.case.get("context"), *map(_context, self.case["steps"])]),
+        )
         for step in self.case["steps"]:
             ((kind, content),) = step.items()
             if kind == "call":
