@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use super::flatten::{Flat, FlattenErrors, Path, Treedef, flatten, text};
+use super::flatten::{Flat, FlattenErrors, Path, Treedef, flatten, flatten_among, text};
 use super::object::{Function, Kind, Obj, Raised};
 use super::python;
 use crate::case::{ArgName, Class, Donate, Dtype, InShardings, JitOptions, Library, Name, Param, Placement, Prng};
@@ -245,13 +245,14 @@ impl Sorter<'_> {
         let mut static_positions = Vec::new();
         let mut keywords = Vec::new();
         let mut shardings = self.shardings(&numbers)?.into_iter();
+        let mut modules = Vec::new();
         let mut argument = |path: Path, value: &Obj, is_static: bool, keyword: bool, used: bool, given: bool| {
             if is_static {
                 let hash = self.hash(value, &mut faults);
                 statics.push(Item::Static { path, value: value.clone(), keyword, hash });
                 return Ok(());
             }
-            let flat = flatten(path, value, &self.errors)?;
+            let flat = flatten_among(path, value, &self.errors, &mut modules)?;
             let flat_leaves =
                 flat.leaves.into_iter().filter_map(|(path, leaf)| self.leaf(path, &leaf, used, &mut faults));
             let asked = if keyword { None } else { shardings.next().flatten() };

@@ -92,6 +92,8 @@ pub enum NodeKind {
     ModuleMethod,
     /// What `filter_jit` and its like return.
     ModuleWrapper(&'static str),
+    /// An `nnx.Module` that stands elsewhere in the call, before.
+    Shared,
     /// A class registered by hand, or a Module's, by its address.
     Custom(usize),
     /// A class registered as a dataclass, by its address.
@@ -113,6 +115,7 @@ impl NodeKind {
             Self::TreePartial => "Partial",
             Self::ModuleMethod => "bound method",
             Self::ModuleWrapper(by) => by,
+            Self::Shared => "shared Module",
             Self::Custom(_) | Self::Dataclass(_) => "registered class",
         }
     }
@@ -206,7 +209,18 @@ pub struct FlattenErrors<'p> {
 
 /// Flattens `obj`, whose path is `path`.
 pub fn flatten(path: Path, obj: &Obj, errors: &FlattenErrors<'_>) -> Result<Flat, Raised> {
-    let mut flattener = Flattener { leaves: Vec::new(), nodes: Vec::new(), errors };
+    flatten_among(path, obj, errors, &mut Vec::new())
+}
+
+/// The same for one of several that are walked together: `modules` are the `nnx.Module`s that were met in those before. One
+/// that is met again becomes a reference to its first place, without leaves (`flax/nnx/extract.py`, `to_tree`).
+pub fn flatten_among(
+    path: Path,
+    obj: &Obj,
+    errors: &FlattenErrors<'_>,
+    modules: &mut Vec<Obj>,
+) -> Result<Flat, Raised> {
+    let mut flattener = Flattener { leaves: Vec::new(), nodes: Vec::new(), errors, modules };
     flattener.visit(path, obj)?;
     Ok(Flat { leaves: flattener.leaves, treedef: Treedef { nodes: Rc::new(flattener.nodes), by: Equality::default() } })
 }
@@ -215,6 +229,7 @@ struct Flattener<'e> {
     leaves: Vec<(Path, Obj)>,
     nodes: Vec<TreeNode>,
     errors: &'e FlattenErrors<'e>,
+    modules: &'e mut Vec<Obj>,
 }
 
 type Data = Vec<(Path, Obj)>;
@@ -222,6 +237,12 @@ type Children = Vec<(Path, Obj)>;
 
 impl Flattener<'_> {
     fn visit(&mut self, path: Path, obj: &Obj) -> Result<(), Raised> {
+        if let Some(first) = self.shared_with(obj) {
+            let first = (path.then(Segment::Data("shared")), Rc::new(Kind::Int(first)));
+            let data = vec![first];
+            self.nodes.push(TreeNode { kind: NodeKind::Shared, arity: 0, data, in_tuple: true, path, class: None });
+            return Ok(());
+        }
         let Some((kind, children, data)) = self.open(&path, obj)? else {
             self.nodes.push(TreeNode {
                 kind: NodeKind::Leaf,
@@ -256,6 +277,16 @@ impl Flattener<'_> {
         };
         self.nodes.push(TreeNode { kind, arity, data, in_tuple, path, class });
         Ok(())
+    }
+
+    /// Which of the Modules `obj` is, if it was met before.
+    fn shared_with(&mut self, obj: &Obj) -> Option<i128> {
+        let is_module = matches!(&**obj, Kind::Record { class, .. } if matches!(class.root(), Class::NnxModule { .. }));
+        let met = self.modules.iter().position(|module| is_module && python::is(module, obj));
+        if is_module && met.is_none() {
+            self.modules.push(obj.clone());
+        }
+        met.and_then(|first| first.try_into().ok())
     }
 
     /// The children and data of a node; `None` for a leaf.
