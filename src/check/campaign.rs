@@ -107,7 +107,7 @@ impl<'s> Campaign<'s> {
             let outcome = target.and_then(|mut target| {
                 while !stop.load(Ordering::Relaxed) {
                     let start = next.fetch_add(BATCH, Ordering::Relaxed);
-                    if start >= self.pairs {
+                    if start >= self.pairs.div_ceil(self.shard.of) {
                         break;
                     }
                     let done = self.batch(start, target.as_mut(), &shared)?;
@@ -149,12 +149,14 @@ impl<'s> Campaign<'s> {
         summary
     }
 
+    /// The pairs of this shard's batch that begins with its `start`-th: of each `of` in a row one, and each time the next of
+    /// them, so that a shard has all rules.
     fn indices(&self, start: u64) -> impl Iterator<Item = u64> {
-        let shard = self.shard;
-        (start..(start + BATCH).min(self.pairs)).filter(move |index| index % shard.of == shard.number - 1)
+        let (Shard { number, of }, pairs) = (self.shard, self.pairs);
+        (start..start + BATCH).map(move |row| row * of + (row + number - 1) % of).filter(move |index| *index < pairs)
     }
 
-    /// Runs one batch; how many pairs it had.
+    /// Runs one batch; how many pairs of the campaign are done by it, those of the other shards beside it included.
     fn batch(
         &self,
         start: u64,
@@ -184,7 +186,8 @@ impl<'s> Campaign<'s> {
         for (one, judgement) in drawn.into_iter().zip(judged) {
             shared.count(one, judgement);
         }
-        Ok((start + BATCH).min(self.pairs) - start)
+        let of = self.shard.of;
+        Ok(((start + BATCH) * of).min(self.pairs) - start * of)
     }
 
     fn draw(&self, index: u64, discarded: &mut u64) -> Result<Drawn<'s>, (Plan<'s>, Discard)> {

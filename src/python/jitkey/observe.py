@@ -82,6 +82,11 @@ def unobserved() -> Iterator[None]:
         _watch.on = on
 
 
+def watch_this_thread() -> None:
+    """From now on what happens in this thread is watched, and no other."""
+    _watch.thread = threading.get_ident()
+
+
 def in_thread(entry: Callable[..., Any]) -> Callable[..., Any]:
     """`entry`, called in a thread of its own, which the watch follows."""
 
@@ -90,7 +95,7 @@ def in_thread(entry: Callable[..., Any]) -> Callable[..., Any]:
         errors: list[Exception] = []
 
         def run() -> None:
-            _watch.thread = threading.get_ident()
+            watch_this_thread()
             try:
                 results.append(entry(*args, **kwargs))
             except Exception as error:

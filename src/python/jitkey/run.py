@@ -7,7 +7,9 @@ import gc
 import importlib
 import json
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -20,6 +22,14 @@ MODULES = {"jax.jit": "jax_jit", "equinox.filter_jit": "equinox_filter_jit", "fl
 
 CLEARED_EVERY = 250
 """Cases between two clearings of all caches, which bound memory and give the lent classes back."""
+
+ERRORS_PER_THREAD = 20
+"""Calls that raise before their thread is replaced. For each container around what jaxlib can't flatten, the thread loses one
+level of Python's recursion limit for good (`FlattenImpl` in `jaxlib/pytree.cc` throws past `Py_LeaveRecursiveCall`), until
+everything raises RecursionError."""
+
+STACK = 256 * 2**20
+"""Bytes of the thread's stack, of which the system gives what is used: as deep as cases are, so deep is what builds them."""
 
 SET_UP_ANEW = ("flags", "x64", "default_device", "mesh", "mesh_devices")
 """The parts of a context under which jax sets up its own operations again."""
@@ -40,26 +50,43 @@ class Runner:
         environment.about()
         observe.install()
         memo.install()
+        threading.stack_size(STACK)
         self.run_since_clearing = 0
         self.warm: set[str] = set()
+        self._new_thread()
         self._warm_up({})
         gc.collect()
         gc.freeze()
         gc.set_threshold(100_000, 50, 100)
 
-    def _warm_up(self, context: dict[str, Any]) -> None:
+    def _new_thread(self) -> None:
+        """A thread for the cases to come."""
+        self.thread = ThreadPoolExecutor(max_workers=1, initializer=observe.watch_this_thread)
+        self.errors = 0
+
+    def _steps(self, case: dict[str, Any], recursion_limit: int, *, shared: bool) -> list[dict[str, Any]]:
+        """Runs the case in the thread of the cases."""
+        calls = self.thread.submit(lambda: _Run(self.target, case, recursion_limit, shared=shared).steps()).result()
+        self.errors += sum("error" in call for call in calls)
+        if self.errors > ERRORS_PER_THREAD:
+            self.thread.shutdown()
+            self._new_thread()
+            self._warm_up({})
+        return calls
+
+    def _warm_up(self, context: dict[str, Any], via: str = "call") -> None:
         """A call of each form that the target needs, so that what jax sets up lazily is not put down to a case."""
         for args in getattr(self.target, "examples", [["f32[2]"]]):
-            call: dict[str, Any] = {"args": args, "context": context}
-            _Run(self.target, {"steps": [{"call": call}]}, sys.getrecursionlimit(), shared=True).steps()
+            call: dict[str, Any] = {"args": args, "context": context, "via": via}
+            self._steps({"steps": [{"call": call}]}, sys.getrecursionlimit(), shared=True)
 
-    def _warm_up_in(self, context: dict[str, Any]) -> None:
+    def _warm_up_in(self, context: dict[str, Any], via: str) -> None:
         """The same in a context that brings more of it: without jit, or with constants folded, filter_jit's own operations
         run one by one, and up to equinox 0.11 some always do. Each is compiled when it is first met there."""
-        key = json.dumps(context)
+        key = json.dumps([context, via])
         if context and key not in self.warm:
             self.warm.add(key)
-            self._warm_up(context)
+            self._warm_up(context, via)
 
     def introduce(self) -> dict[str, Any]:
         """What the target is, for the reply to `hello`."""
@@ -82,11 +109,14 @@ class Runner:
         meets_strangers = _compares_with_anything(case)
         if self.run_since_clearing >= CLEARED_EVERY or meets_strangers or _calls_a_global(case):
             self.clear()
+        # What is traced only sets up less.
+        traced = all("call" in step and step["call"].get("via") == "trace" for step in case["steps"])
         for context in [case.get("context", {}), *filter(None, map(_context, case["steps"]))]:
-            self._warm_up_in({name: context[name] for name in SET_UP_ANEW if name in context})
+            set_up = {name: context[name] for name in SET_UP_ANEW if name in context}
+            self._warm_up_in(set_up, "trace" if traced else "call")
         self.run_since_clearing += 1
         try:
-            return {"result": {"calls": _Run(self.target, case, recursion_limit, shared=not donates).steps()}}
+            return {"result": {"calls": self._steps(case, recursion_limit, shared=not donates)}}
         finally:
             if meets_strangers or any("clear" in step or "fill" in step for step in case["steps"]):
                 self.run_since_clearing = CLEARED_EVERY
@@ -320,10 +350,10 @@ def _compares_with_anything(case: dict[str, Any]) -> bool:
     There such an object would fail the calls of strangers, or its own because of theirs. A NumPy scalar is one, where it
     meets a tuple.
     """
-    if any(form.get("plain", {}).get("eq") in ("raises", "array") for form in case.get("classes", {}).values()):
-        return True
     if not (0, 9) <= jax.__version_info__ < (0, 11):
         return False
+    if any(form.get("plain", {}).get("eq") in ("raises", "array") for form in case.get("classes", {}).values()):
+        return True
     text = json.dumps(case)
     return "numpy_scalar" in text and "static_arg" in text
 
