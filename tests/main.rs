@@ -10,6 +10,7 @@ mod suite {
     mod liars;
     mod merging;
     mod model_laws;
+    mod mutants;
     mod pages;
     mod protocol;
     mod real_targets;

@@ -18,7 +18,7 @@ use crate::spec::{Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
 
 /// How many pairs a worker takes at once.
-const BATCH: u64 = 64;
+pub(super) const BATCH: u64 = 64;
 /// How often a draw that gave no case is repeated.
 const DRAWS: u64 = 8;
 /// How many disagreements are made small; the rest is counted.
@@ -78,10 +78,10 @@ struct Raw<'s> {
 }
 
 /// What one draw gave.
-struct Drawn<'s> {
+pub(super) struct Drawn<'s> {
     index: u64,
-    plan: Plan<'s>,
-    pair: Pair,
+    pub plan: Plan<'s>,
+    pub pair: Pair,
 }
 
 #[derive(Default)]
@@ -204,6 +204,28 @@ impl<'s> Campaign<'s> {
             }
         }
         Err(last.expect("at least one draw was made"))
+    }
+
+    /// The pair of that number, if there is one.
+    pub(super) fn case_at(&self, index: u64) -> Option<Drawn<'s>> {
+        self.draw(index, &mut 0).ok()
+    }
+
+    /// What the pair shows of a target that differs in it, made small; `None` if it doesn't differ.
+    pub(super) fn shown_by(
+        &self,
+        drawn: Drawn<'s>,
+        target: &mut (dyn Target + '_),
+    ) -> Result<Option<Finding>, TargetError> {
+        let Drawn { index, plan, pair: Pair { case, expected, .. } } = drawn;
+        let seen = target.observe(std::slice::from_ref(&case))?.remove(0);
+        let expected = expected.calls;
+        match judge(&case, &expected, self.profile, self.visible, &seen) {
+            Judgement::Differs(alone, testimony) => {
+                self.finding(&Raw { index, plan, case, expected, alone, testimony }, 1, target).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The case that `plan` and the choices make. Where the rule leaves the verdicts to the model, it still says that no hit
@@ -403,7 +425,7 @@ impl<'s> Hunt<'_, 's, '_> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

@@ -7,6 +7,7 @@ mod campaign;
 mod compare;
 mod finding;
 mod hazard;
+mod mutants;
 mod summary;
 mod sweep;
 
@@ -14,5 +15,6 @@ pub use campaign::{Campaign, Opener, Shard};
 pub use compare::{Alone, Judgement, Testimony, judge};
 pub use finding::Finding;
 pub use hazard::Hazards;
+pub use mutants::{Fate, Fates, Hunt, Kill, hunt};
 pub use summary::{Failure, FamilyCount, FirstDifference, RuleCount, Summary};
 pub use sweep::{Line, Recorded, Row, Run, Settles, Sweep};

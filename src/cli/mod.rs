@@ -6,6 +6,7 @@ mod input;
 mod list;
 mod matrix;
 mod merge;
+mod mutants;
 mod predict;
 mod replay;
 mod repro;
@@ -52,6 +53,7 @@ enum Verb {
     Matrix(matrix::MatrixOf),
     Rulebook(rulebook::RulebookOf),
     Sweep(sweep::SweepOf),
+    Mutants(mutants::MutantsOf),
     Schema(schema::SchemaOf),
 }
 
@@ -154,6 +156,7 @@ fn run(cli: &Cli) -> Result<End, CliError> {
         Verb::Matrix(matrix) => matrix.run(&spec),
         Verb::Rulebook(rulebook) => rulebook.run(&spec),
         Verb::Sweep(sweep) => sweep.run(&spec),
+        Verb::Mutants(mutants) => mutants.run(&spec),
         Verb::Schema(schema) => schema.run(),
     }
 }

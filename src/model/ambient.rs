@@ -34,6 +34,7 @@ pub struct Ambient {
     pub never_fast: bool,
     pub bypasses: bool,
     pub trace_raises: Option<String>,
+    pub miss_raises: Option<String>,
     pub run_raises: Option<String>,
     /// What a program may not return.
     pub returns_no: Vec<NonFinite>,
@@ -114,7 +115,7 @@ impl Ambient {
     }
 
     fn add(&mut self, effect: &FlagEffect, text: &str) {
-        let FlagEffect { keys, seen, never_fast, bypasses, trace_raises, run_raises, .. } = effect;
+        let FlagEffect { keys, seen, never_fast, bypasses, trace_raises, miss_raises, run_raises, .. } = effect;
         for key in keys {
             match key {
                 FlagKey::Dispatch => self.dispatch.push(text.to_owned()),
@@ -127,6 +128,7 @@ impl Ambient {
         self.never_fast |= never_fast;
         self.bypasses |= bypasses;
         self.trace_raises = self.trace_raises.take().or_else(|| trace_raises.clone());
+        self.miss_raises = self.miss_raises.take().or_else(|| miss_raises.clone());
         self.run_raises = self.run_raises.take().or_else(|| run_raises.clone());
     }
 }

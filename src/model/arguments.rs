@@ -103,14 +103,29 @@ pub struct Arguments {
 impl Arguments {
     /// The arguments of one element, under a `jax.vmap` over the first dimension of each.
     pub fn unbatched(mut self) -> Result<Self, Raised> {
+        let value_error = || Raised::new("ValueError");
+        // jax.vmap maps over static arguments as well, and a number has no axis.
+        let is_number =
+            |value: &Obj| matches!(**value, Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) | Kind::Complex(..));
+        let is_static_number = |item: &Item| matches!(item, Item::Static { value, .. } if is_number(value));
+        if self.leaves.is_empty() || (self.function_items == 0 && self.items.iter().any(is_static_number)) {
+            return Err(value_error());
+        }
         for leaf in &mut self.leaves {
             let mut aval = Aval::clone(&leaf.aval);
             if aval.shape.is_empty() {
-                return Err(Raised::new("ValueError"));
+                return Err(value_error());
             }
-            self.batch = Some(aval.shape.remove(0));
-            // What is inside a transformation is no array on a device.
-            aval.placement = None;
+            let size = aval.shape.remove(0);
+            if self.batch.is_some_and(|batch| batch != size) {
+                return Err(value_error());
+            }
+            self.batch = Some(size);
+            if let Some(sharding) = aval.placement.as_mut().and_then(|at| at.sharding.as_mut())
+                && !sharding.spec.is_empty()
+            {
+                sharding.spec.remove(0);
+            }
             leaf.aval = Rc::new(aval);
         }
         Ok(self)
@@ -227,6 +242,9 @@ struct Sorter<'c> {
 /// What the stages before the look-up found; which of the errors is raised is up to the profile.
 #[derive(Default)]
 struct Faults {
+    /// That of the first leaf whose fault the fast path doesn't see. Where another leaf has none to offer, it comes first if it
+    /// stands first.
+    missed: Option<Raised>,
     leaf: Option<Raised>,
     hash: Option<Raised>,
 }
@@ -488,7 +506,7 @@ impl Sorter<'_> {
     }
 
     fn raise(&self, faults: Faults) -> Result<(), Raised> {
-        let Faults { mut leaf, mut hash } = faults;
+        let Faults { mut leaf, mut hash, .. } = faults;
         for stage in &self.profile.errors {
             let fault = match stage {
                 ErrorStage::Flatten => None,
@@ -514,11 +532,13 @@ impl Sorter<'_> {
             rule.filter(|rule| rule.role == Role::Dynamic).and_then(|rule| Some((rule, aval(value, self.call.x64)?)));
         let Some((rule, mut aval)) = valid else {
             let class = rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
-            faults.leaf.get_or_insert(Raised::new(class));
+            let first = faults.missed.take().unwrap_or_else(|| Raised::new(class));
+            faults.leaf.get_or_insert(first);
             return None;
         };
         aval.strong_when_missed = rule.strong_when_missed;
         let raised = |class: &Option<String>| class.as_deref().map(Raised::new);
+        faults.missed = faults.missed.take().or_else(|| raised(&rule.error_when_missed));
         Some(Leaf {
             path,
             object: value.clone(),
@@ -581,10 +601,17 @@ fn aval(value: &Obj, x64: bool) -> Option<Aval> {
         })
     };
     match &**value {
-        Kind::ShapeDtypeStruct(array) => aval(&Rc::new(Kind::Array(array.clone())), x64),
+        Kind::ShapeDtypeStruct(array) => {
+            let dtype = array.dtype.canonical(x64);
+            aval(&Rc::new(Kind::Array(crate::case::Array { dtype, ..array.clone() })), x64)
+        }
         Kind::Array(array) => Some(Aval {
             shape: array.shape.clone(),
-            dtype: array.dtype.canonical(x64),
+            // A jax.Array that was made under x64 keeps its dtype without it.
+            dtype: match array.library {
+                Library::Numpy { .. } => array.dtype.canonical(x64),
+                Library::Jax { .. } | Library::Key { .. } => array.dtype,
+            },
             prng: match array.library {
                 Library::Key { prng } => Some(prng),
                 _ => None,

@@ -392,6 +392,10 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             };
             Part::Plain("shardings", texts(&mut std::iter::once(options.to_string())))
         }
+        CallComponent::Wrapper => {
+            let name = call.wrapper.map_or("the first", Name::as_str).to_owned();
+            Part::Plain("wrapper", texts(&mut [crate::case::text::to_json(call.options), name].into_iter()))
+        }
         CallComponent::WrapperWithShardings => {
             let is_given = call.options.in_shardings.is_some() || call.options.out_shardings.is_some();
             let name = is_given.then(|| call.wrapper.map_or("the first", Name::as_str).to_owned());
@@ -483,7 +487,11 @@ impl<'a> Facet<'a> {
             LeafComponent::Sharding => place(|at, _| at.as_sharding()),
             LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
             LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(axes(at.sharding.as_ref()?)))),
-            LeafComponent::MemoryKind => Self::Place(placement.as_ref().and_then(memory_kind).map(str::to_owned)),
+            LeafComponent::MemoryKind => {
+                let kind = placement.as_ref().and_then(memory_kind).filter(|kind| *kind == "pinned_host");
+                Self::Place(kind.map(str::to_owned))
+            }
+            LeafComponent::Memory => Self::Place(placement.as_ref().and_then(memory_kind).map(str::to_owned)),
             LeafComponent::Partition => Self::Place(placement.as_ref().and_then(partition)),
             LeafComponent::Device => Self::Place(Some(devices(placement.as_ref()))),
         }
@@ -549,7 +557,8 @@ fn leaf_word(component: LeafComponent) -> &'static str {
         LeafComponent::WeakType => "weak_type",
         LeafComponent::Sharding => "sharding",
         LeafComponent::Mesh => "mesh",
-        LeafComponent::MemoryKind => "memory kind",
+        LeafComponent::MemoryKind => "memory space",
+        LeafComponent::Memory => "memory kind",
         LeafComponent::Layout => "layout",
         LeafComponent::Committed => "committed",
         LeafComponent::KnownLayout => "known layout",

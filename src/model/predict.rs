@@ -253,7 +253,7 @@ impl<'c> Simulation<'c> {
         let fast = self.fast_arguments(&invocation);
         let mut differences = Vec::new();
         let outcome = match &sorted {
-            _ if ambient.bypasses => Ok(Served::by_nothing()),
+            _ if ambient.bypasses && self.calls_the_wrapper(call.via) => Ok(Served::by_nothing()),
             Err(raised) => Err(raised.clone()),
             _ if ambient.user.is_some() && ambient.unhashable().is_some() => {
                 Err(ambient.unhashable().expect("it was a moment ago"))
@@ -292,7 +292,7 @@ impl<'c> Simulation<'c> {
             }
             _ => None,
         };
-        if let (Ok(arguments), Ok(_), Via::Call) = (&sorted, &outcome, call.via) {
+        if let (Ok(arguments), Ok(_), Via::Call | Via::Vmap) = (&sorted, &outcome, call.via) {
             self.gone.donate(arguments);
         }
         if let (Ok(arguments), Ok(Served { program: Some(program), .. }), Via::Compile) = (&sorted, &outcome, call.via)
@@ -309,6 +309,15 @@ impl<'c> Simulation<'c> {
         let verdict =
             outcome.map_or_else(|Raised(class)| Verdict::Error(class), |Served { missed, .. }| Verdict::Missed(missed));
         Ok(Prediction { verdict, differences, stale })
+    }
+
+    /// Whether the wrapper itself is called, and not one of its methods.
+    fn calls_the_wrapper(&self, via: Via) -> bool {
+        match via {
+            Via::Call | Via::Vmap | Via::Grad | Via::Jvp | Via::MakeJaxpr => true,
+            Via::EvalShape => !self.profile.evaluates_shapes_itself,
+            Via::Trace | Via::Lower | Via::Compile => false,
+        }
     }
 
     /// What is wrong with serving `call` with `program`: what it was not traced from, or that an empty cache would raise.
@@ -434,7 +443,12 @@ impl<'c> Simulation<'c> {
             generation: 0,
         };
         let mut differences = Vec::new();
-        let verdict = match self.eager(parameters, &whole, args, &mut differences) {
+        let outcome = match ambient.bypasses {
+            // Python's own loop, which calls the functions.
+            true => Ok(Served::by_nothing().missed),
+            false => self.eager(parameters, &whole, args, &mut differences),
+        };
+        let verdict = match outcome {
             Ok(missed) => Verdict::Missed(missed),
             Err(Stopped::Raised(Raised(class))) => Verdict::Error(class),
             Err(Stopped::Unknown(error)) => return Err(error),

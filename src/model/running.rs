@@ -142,10 +142,15 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
         let sharding = Sharding { mesh: axes.into_iter().collect(), devices, spec: Vec::new() };
         Some(Placement { sharding: Some(sharding), ..Placement::default() })
     });
+    let device = match (&ambient.default_device, &committed) {
+        (Some(DefaultDevice::Number(number)), None) => *number,
+        _ => 0,
+    };
+    let placement = committed.unwrap_or(Placement { device, ..Placement::default() });
     let array = |leaf: &Leaf| -> Obj {
         let library = match leaf.aval.prng {
             Some(prng) => Library::Key { prng },
-            None => Library::Jax { weak: leaf.aval.weak, placement: committed.clone().unwrap_or_default() },
+            None => Library::Jax { weak: leaf.aval.weak, placement: placement.clone() },
         };
         Rc::new(Kind::Array(Array { library, dtype: leaf.aval.dtype, shape: leaf.aval.shape.clone(), fill: None }))
     };

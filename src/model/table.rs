@@ -5,7 +5,7 @@ use std::rc::{Rc, Weak};
 use super::key::Key;
 use super::object::{Kind, Obj, Raised};
 use super::python;
-use crate::spec::{FunctionBy, FunctionKey, Held, Table};
+use crate::spec::{FunctionBy, FunctionKey, Held, Table, TableName};
 
 /// A program that some call made, numbered in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +95,11 @@ impl Entries {
     pub fn find(&mut self, table: &Table, function: &Obj, key: &Key) -> Result<Option<Program>, Raised> {
         self.uses += 1;
         let now = self.uses;
+        // The fast path asks the new key whether it equals the stored one, the tables of Python objects the stored one.
+        let new_asked = table.table == TableName::Dispatch;
         for entry in &mut self.shelf(function, table.function)?.entries {
-            if entry.key.same(key, &table.comparison_raises)? {
+            let (asked, other) = if new_asked { (key, &entry.key) } else { (&entry.key, key) };
+            if asked.same(other, &table.comparison_raises)? {
                 entry.used = now;
                 return Ok(Some(entry.program));
             }

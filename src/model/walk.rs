@@ -67,12 +67,19 @@ impl<'c> Simulation<'c> {
         body_raises: Option<Raised>,
         differences: &mut Vec<Difference>,
     ) -> Result<Served, Raised> {
+        let missing_raises = || call.ambient.miss_raises.as_deref().map(Raised::new);
         let deepest = match call.via {
             Via::Call => Layer::Compile,
             // Under a transformation the fast path hands every call to Python, and files none.
             Via::Vmap | Via::Grad | Via::Jvp => {
+                if let Some(raised) = missing_raises() {
+                    return Err(raised);
+                }
                 let served = self.walk_below(call, body_raises, Layer::Compile)?;
                 return Ok(Served { missed: served.missed.with(Layer::Dispatch), ..served });
+            }
+            Via::EvalShape if !self.profile.evaluates_shapes_itself && call.ambient.miss_raises.is_some() => {
+                return Err(missing_raises().expect("it was a moment ago"));
             }
             Via::Trace | Via::EvalShape | Via::MakeJaxpr => return self.walk_below(call, body_raises, Layer::Trace),
             Via::Lower => return self.walk_below(call, body_raises, Layer::Lower),
@@ -94,7 +101,10 @@ impl<'c> Simulation<'c> {
             }
         }
         self.explain(TableName::Dispatch, dispatch_key.as_ref(), differences);
-        let outcome = self.walk_below(call, body_raises, deepest);
+        let outcome = match missing_raises() {
+            None => self.walk_below(call, body_raises, deepest),
+            Some(raised) => Err(raised),
+        };
         // A call that fails leaves an entry in the fast path all the same, which then is never fast.
         let program = match &outcome {
             Ok(Served { program: Some(program), .. }) if !call.ambient.never_fast && !has_effect(function) => *program,

@@ -8,6 +8,7 @@ pub mod law;
 pub mod markdown;
 pub mod matrix;
 pub mod merge;
+pub mod mutants;
 pub mod profile;
 pub mod rulebook;
 pub mod script;

@@ -49,12 +49,15 @@ pub struct FlagEffect {
     /// Whether what is called under it is never taken up by the fast path.
     #[serde(default)]
     pub never_fast: bool,
-    /// Whether the body runs as it stands and no cache is looked at.
+    /// Whether a call runs the body as it stands and looks at no cache.
     #[serde(default)]
     pub bypasses: bool,
     /// The exception of a call that would trace.
     #[serde(default)]
     pub trace_raises: Option<String>,
+    /// The exception of a call that the fast path doesn't find, or isn't asked for because of a transformation.
+    #[serde(default)]
+    pub miss_raises: Option<String>,
     /// The exception of a call that would run.
     #[serde(default)]
     pub run_raises: Option<String>,

@@ -17,8 +17,8 @@ use super::fingerprint::Fingerprint;
 use super::follow::overlaid;
 use super::spans::{Spans, Step};
 use super::{
-    Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Profile, Rule, RuleFile, SourceRef, Version, follow,
-    group,
+    Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Mutant, Mutants, Profile, Rule, RuleFile, SourceRef,
+    Version, follow, group,
 };
 use crate::case::{Behaviour, Case};
 
@@ -46,6 +46,8 @@ pub struct Spec {
     pub contexts: Contexts,
     /// The written cases, by id.
     pub cases: IndexMap<String, CaseFile>,
+    /// The defects that the suite has to find.
+    pub mutants: Vec<Mutant>,
     /// What tells it from any other spec: a hash of all that decides pairs and verdicts, and of no prose.
     pub fingerprint: String,
 }
@@ -131,10 +133,15 @@ impl Spec {
     pub fn from_files(mut files: Vec<SpecFile>) -> Result<Self, Diagnostics> {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut loader = Loader::default();
-        let (mut contexts, mut flags, mut fingerprint) = (None, None, Fingerprint::default());
+        let (mut contexts, mut flags, mut mutants, mut fingerprint) = (None, None, None, Fingerprint::default());
         let mut profiles = Vec::new();
         for file in &files {
             let reader = Reader::new(file);
+            if file.name == "mutants.yaml" {
+                // No report depends on them.
+                mutants = loader.read::<Mutants>(&reader, &[], &reader.tree);
+                continue;
+            }
             fingerprint.add(&file.name, &reader.tree);
             match file.name.split_once('/') {
                 Some(("rules", _)) => loader.rules(reader),
@@ -148,7 +155,7 @@ impl Spec {
                     &reader,
                     &[],
                     None,
-                    "a spec has `rules/`, `profiles/`, `cases/`, `contexts.yaml` and `flags.yaml`, and this file is none of them"
+                    "a spec has `rules/`, `profiles/`, `cases/`, `contexts.yaml`, `flags.yaml` and `mutants.yaml`, and this file is none of them"
                         .into(),
                     None,
                 ),
@@ -171,6 +178,7 @@ impl Spec {
                 profiles: loader.profiles.into_iter().map(|(profile, _)| profile).collect(),
                 contexts,
                 cases: loader.cases.into_iter().map(|(id, (case, _))| (id, case)).collect(),
+                mutants: mutants.map(|file| file.mutants).unwrap_or_default(),
                 fingerprint: fingerprint.to_string(),
             }),
             _ => {
@@ -394,6 +402,7 @@ impl Loader {
         for reader in readers {
             for tree in overlaid(&reader.tree, &known) {
                 let Some(profile) = self.read::<Profile>(reader, &[], &tree) else { continue };
+                let profile = Profile { tree, ..profile };
                 self.profiles.push((profile, Origin { file: reader.file.clone(), path: Vec::new() }));
             }
         }

@@ -12,6 +12,7 @@ mod flags;
 mod follow;
 mod group;
 mod load;
+mod mutant;
 mod pattern;
 mod profile;
 mod rule;
@@ -23,6 +24,7 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expect::{Expectation, Outcome};
 pub use flags::{FlagEffect, FlagGroup, FlagKey, Flags, NonFinite};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
+pub use mutant::{Answer, Blind, Edit, Mutant, Mutants, Only, Sight};
 pub use pattern::{Bindings, FillError, Pattern};
 pub use profile::{
     ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey,

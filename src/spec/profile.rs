@@ -59,6 +59,9 @@ pub struct Profile {
     /// Whether arguments that the body doesn't use have to be on the devices of the others.
     #[serde(default)]
     pub unused_arguments_have_devices: bool,
+    /// Whether `jax.eval_shape` asks the wrapper for shapes instead of calling it.
+    #[serde(default)]
+    pub evaluates_shapes_itself: bool,
     /// Whether a call runs operations of its own beside the program.
     #[serde(default)]
     pub runs_operations: bool,
@@ -95,6 +98,9 @@ pub struct Profile {
     /// What config flags do at these versions, from `flags.yaml`.
     #[serde(skip)]
     pub flags: IndexMap<String, FlagEffect>,
+    /// The profile as it is written.
+    #[serde(skip)]
+    pub(super) tree: serde_yaml::Value,
 }
 
 fn runtime_error() -> String {
@@ -371,8 +377,10 @@ pub enum LeafComponent {
     Sharding,
     /// The mesh of a named sharding, which is part of the aval.
     Mesh,
-    /// The memory kind.
+    /// The memory space of the aval: the host's, or the device's, which `unpinned_host` counts to.
     MemoryKind,
+    /// The memory kind, by its name.
+    Memory,
     /// The layout.
     Layout,
     /// Whether it is committed to its device.
@@ -487,6 +495,8 @@ pub enum CallComponent {
     Shardings,
     /// The wrapper, if it has any of the two.
     WrapperWithShardings,
+    /// The wrapper, which other wrappers of the same function share nothing with here.
+    Wrapper,
     /// Into how many parts `out_shardings` split what is returned, on how many devices.
     OutPartition,
     /// The mesh of `out_shardings`.

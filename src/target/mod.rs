@@ -5,11 +5,13 @@
 //! [`environment`] finds or makes a Python.
 
 pub mod environment;
+mod mutant;
 mod name;
 pub mod protocol;
 mod reference;
 mod subprocess;
 
+pub use mutant::Mutated;
 pub use name::{TargetName, TargetNameError, open};
 pub use protocol::{About, CallObservation, Observation, RaisedError, Served};
 pub use reference::Reference;

@@ -31,7 +31,9 @@ fn yaml_files(folder: &str) -> Vec<PathBuf> {
 }
 
 #[rstest]
-fn the_files_are_current(#[values("rules", "profile", "contexts", "cases", "case", "protocol", "report")] name: &str) {
+fn the_files_are_current(
+    #[values("rules", "profile", "contexts", "flags", "mutants", "cases", "case", "protocol", "report")] name: &str,
+) {
     let path = format!("{}/spec/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let printed = printed(name);
     if std::env::var_os("JITKEY_BLESS").is_some() {

@@ -1,0 +1,193 @@
+//! The proof of strength: each mutant of the reference model has to be found by pairs that the rules make.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::campaign::{BATCH, lock};
+use super::{Campaign, Finding, Hazards, Shard};
+use crate::case::LayerSet;
+use crate::generate::Generator;
+use crate::spec::{Mutant, Profile, Spec, Version};
+use crate::target::Mutated;
+
+/// How a mutant was found.
+#[derive(Debug)]
+pub struct Kill {
+    /// How many pairs were needed.
+    pub pairs: u64,
+    /// The disagreement, made as small as it gets.
+    pub finding: Finding,
+}
+
+/// What came of a mutant.
+#[derive(Debug)]
+pub struct Fate<'s> {
+    /// The mutant.
+    pub mutant: &'s Mutant,
+    /// How it was found, if it was.
+    pub kill: Option<Kill>,
+}
+
+/// What came of all of them.
+#[derive(Debug)]
+pub struct Fates<'s> {
+    /// The mutants, in the order of the spec.
+    pub fates: Vec<Fate<'s>>,
+    /// The control: how many pairs of the unmutated models were compared with the rules.
+    pub control: u64,
+    /// And the rules of pairs in which they differed, which are none.
+    pub control_differs: Vec<String>,
+}
+
+/// Which pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct Hunt {
+    /// The seed.
+    pub seed: u64,
+    /// How many pairs a mutant is given to survive.
+    pub most: u64,
+    /// How many pairs the unmutated model of each implementation is compared on, at least.
+    pub control: u64,
+    /// How many threads.
+    pub jobs: usize,
+}
+
+/// Hunts the mutants. All that are made of one implementation meet the same pairs, in the same order, whatever the number of
+/// threads.
+///
+/// # Errors
+/// If a mutant is made of something that has no profile, or its edits don't fit.
+pub fn hunt<'s>(spec: &'s Spec, mutants: &[&'s Mutant], how: Hunt) -> Result<Fates<'s>, String> {
+    let mut fates: Vec<(usize, Fate<'s>)> = Vec::new();
+    let (mut control, mut control_differs) = (0, Vec::new());
+    let mut implementations: Vec<&str> = mutants.iter().map(|mutant| mutant.of.as_str()).collect();
+    implementations.sort_unstable();
+    implementations.dedup();
+    for implementation in implementations {
+        let (campaign, version) = campaign(spec, implementation, how)?;
+        let mut field = Field { campaign: &campaign, prey: Vec::new(), how, control: Mutex::default() };
+        for (place, mutant) in mutants.iter().enumerate().filter(|(_, mutant)| mutant.of == implementation) {
+            let target = Mutated::new(mutant, campaign.profile, &version)
+                .map_err(|why| format!("the mutant {} can't be made: {why}", mutant.id))?;
+            field.prey.push(Prey { place, mutant, target, found: AtomicU64::new(u64::MAX) });
+        }
+        fates.extend(field.run()?);
+        let compared = field.control.into_inner().unwrap_or_default();
+        control += compared.0;
+        control_differs.extend(compared.1);
+    }
+    fates.sort_by_key(|(place, _)| *place);
+    control_differs.sort();
+    Ok(Fates { fates: fates.into_iter().map(|(_, fate)| fate).collect(), control, control_differs })
+}
+
+/// A campaign on the newest profile of `implementation`, and the version that it stands for.
+fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt) -> Result<(Campaign<'s>, String), String> {
+    let of = |profile: &&Profile| profile.profile == implementation;
+    let newest = spec.profiles.iter().filter(of).max_by(|a, b| a.versions.lowest().cmp(&b.versions.lowest()));
+    let profile = newest.ok_or_else(|| format!("there is no profile of {implementation}"))?;
+    let version: Version = profile.versions.lowest();
+    let generator = Generator::new(spec, &profile.profile, &version, |_| true).expect("there is a profile");
+    let campaign = Campaign {
+        spec,
+        generator,
+        unknown_flags: Vec::new(),
+        hazards: Hazards::default(),
+        profile,
+        version: version.to_string(),
+        visible: LayerSet::ALL,
+        seed: how.seed,
+        pairs: how.most,
+        shard: Shard { number: 1, of: 1 },
+        jobs: how.jobs,
+    };
+    Ok((campaign, version.to_string()))
+}
+
+/// A mutant that is hunted.
+struct Prey<'s> {
+    /// Its place in the spec.
+    place: usize,
+    mutant: &'s Mutant,
+    target: Mutated<'s>,
+    /// The first pair that showed it so far.
+    found: AtomicU64,
+}
+
+/// The mutants of one implementation.
+struct Field<'f, 's> {
+    campaign: &'f Campaign<'s>,
+    prey: Vec<Prey<'s>>,
+    how: Hunt,
+    control: Mutex<(u64, Vec<String>)>,
+}
+
+impl<'s> Field<'_, 's> {
+    fn run(&self) -> Result<Vec<(usize, Fate<'s>)>, String> {
+        let next = AtomicU64::new(0);
+        self.in_threads(|| {
+            loop {
+                let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                let is_over = start >= self.how.control
+                    && self.prey.iter().all(|prey| prey.found.load(Ordering::Relaxed) < start);
+                if is_over || start >= self.how.most.max(self.how.control) {
+                    return Ok(());
+                }
+                (start..start + BATCH).for_each(|index| self.meet(index));
+            }
+        })?;
+        let fates = Mutex::new(Vec::new());
+        let next = AtomicUsize::new(0);
+        self.in_threads(|| {
+            while let Some(prey) = self.prey.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let fate = self.fate(prey)?;
+                lock(&fates).push((prey.place, fate));
+            }
+            Ok(())
+        })?;
+        Ok(fates.into_inner().unwrap_or_default())
+    }
+
+    fn in_threads(&self, work: impl Fn() -> Result<(), String> + Sync) -> Result<(), String> {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.how.jobs.max(1)).map(|_| scope.spawn(&work)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a hunter doesn't panic")).fold(Ok(()), Result::and)
+        })
+    }
+
+    /// Shows one pair to the unmutated model and to each mutant that no earlier pair has found.
+    fn meet(&self, index: u64) {
+        let Some(drawn) = self.campaign.case_at(index) else { return };
+        let expected = &drawn.pair.expected.calls;
+        if index < self.how.control {
+            let model = crate::model::predict(&drawn.pair.case, self.campaign.profile);
+            let model: Option<Vec<_>> = model.ok().map(|calls| calls.iter().map(|call| call.behaviour()).collect());
+            let mut control = lock(&self.control);
+            control.0 += 1;
+            if model.is_some_and(|model| model != *expected) {
+                control.1.push(drawn.plan.name());
+            }
+        }
+        for prey in self.prey.iter().filter(|prey| prey.found.load(Ordering::Relaxed) > index && index < self.how.most)
+        {
+            let calls = prey.target.calls(&drawn.pair.case);
+            if calls.is_ok_and(|calls| calls != *expected) {
+                prey.found.fetch_min(index, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn fate(&self, prey: &Prey<'s>) -> Result<Fate<'s>, String> {
+        let index = prey.found.load(Ordering::Relaxed);
+        let drawn = (index < u64::MAX).then(|| self.campaign.case_at(index)).flatten();
+        let kill = match drawn {
+            Some(drawn) => {
+                let finding =
+                    self.campaign.shown_by(drawn, &mut prey.target.clone()).map_err(|error| error.to_string())?;
+                finding.map(|finding| Kill { pairs: index + 1, finding })
+            }
+            None => None,
+        };
+        Ok(Fate { mutant: prey.mutant, kill })
+    }
+}

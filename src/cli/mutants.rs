@@ -1,0 +1,53 @@
+//! `jitkey mutants`
+
+use std::time::Instant;
+
+use clap::Args;
+
+use super::campaign::{seed, spinner};
+use super::{CliError, End, print, style};
+use crate::check::{Hunt, hunt};
+use crate::report::mutants::text;
+use crate::spec::{Spec, glob};
+
+/// Hunt the mutants of the spec: models with a defect, each of which pairs that the rules make have to find.
+#[derive(Debug, Args)]
+pub(super) struct MutantsOf {
+    /// Only mutants whose id matches: `weak-type/*`.
+    #[arg(value_name = "GLOB")]
+    ids: Vec<String>,
+    /// How many pairs a mutant is given to survive.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pairs: u64,
+    /// The seed: the same one makes the same pairs.
+    #[arg(long, value_name = "S", default_value = "0x5eed", value_parser = seed)]
+    seed: u64,
+}
+
+/// How many pairs show that the unmutated model gives no finding.
+const CONTROL: u64 = 10_240;
+
+impl MutantsOf {
+    pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
+        let of = |pattern: &String| {
+            glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of ids")))
+        };
+        let globs: Vec<_> = self.ids.iter().map(of).collect::<Result<_, _>>()?;
+        let wanted = |id: &str| globs.is_empty() || globs.iter().any(|glob| glob.is_match(id));
+        let mutants: Vec<_> = spec.mutants.iter().filter(|mutant| wanted(&mutant.id)).collect();
+        if mutants.is_empty() {
+            return Err(CliError::Usage("no mutant matches; spec/mutants.yaml has them".to_owned()));
+        }
+        let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let started = Instant::now();
+        let watch = spinner();
+        watch.set_message(format!("hunting {} mutants", mutants.len()));
+        watch.enable_steady_tick(std::time::Duration::from_millis(100));
+        let fates = hunt(spec, &mutants, Hunt { seed: self.seed, most: self.pairs, control: CONTROL, jobs });
+        watch.finish_and_clear();
+        let fates = fates.map_err(CliError::Usage)?;
+        print(&text(&fates, Some(started.elapsed().as_secs_f64()), style()));
+        let well = fates.fates.iter().all(|fate| fate.kill.is_some()) && fates.control_differs.is_empty();
+        Ok(if well { End::Well } else { End::Findings })
+    }
+}

@@ -1,0 +1,65 @@
+//! The kill matrix as text.
+
+use std::fmt::Write as _;
+
+use super::text::{Style, definitions, grouped, steps};
+use crate::check::{Fate, Fates};
+
+/// What came of each mutant: the rules that found it, after how many pairs, and the smallest case; and the sum of it.
+#[must_use]
+pub fn text(fates: &Fates<'_>, seconds: Option<f64>, style: Style) -> String {
+    let mut text = String::new();
+    for fate in &fates.fates {
+        mutant(&mut text, fate, style);
+    }
+    let all = fates.fates.len();
+    let mut pairs: Vec<u64> = fates.fates.iter().filter_map(|fate| Some(fate.kill.as_ref()?.pairs)).collect();
+    pairs.sort_unstable();
+    let alive = all - pairs.len();
+    let (colour, verdict) =
+        if alive == 0 { (style.good, "all die".to_owned()) } else { (style.bad, format!("{alive} survive")) };
+    let _ = write!(text, "  {all} mutants: {colour}{verdict}{}", style.end);
+    if let Some(most) = pairs.last() {
+        let _ = write!(
+            text,
+            ", half of them within {} pairs, the last after {}",
+            grouped(pairs[(pairs.len() - 1) / 2]),
+            grouped(*most)
+        );
+    }
+    if let Some(seconds) = seconds {
+        let _ = write!(text, "    {seconds:.0} s");
+    }
+    text.push('\n');
+    let differs = fates.control_differs.len();
+    let (colour, verdict) = if differs == 0 {
+        (style.good, "no finding".to_owned())
+    } else {
+        (style.bad, format!("{differs} findings: {}", fates.control_differs.join(", ")))
+    };
+    let _ = writeln!(
+        text,
+        "  control: the unmutated models on {} pairs: {colour}{verdict}{}",
+        grouped(fates.control),
+        style.end
+    );
+    text
+}
+
+fn mutant(text: &mut String, fate: &Fate<'_>, style: Style) {
+    let Style { bold, bad, dim, end, .. } = style;
+    let id = &fate.mutant.id;
+    match &fate.kill {
+        None => {
+            let _ = writeln!(text, "  {bold}{id:<46}{end}  {bad}survives{end}\n      {}", fate.mutant.says);
+        }
+        Some(kill) => {
+            let pairs = grouped(kill.pairs);
+            let _ = writeln!(text, "  {bold}{id:<46}{end} {pairs:>7}  {}", kill.finding.rules.join(" + "));
+            let case = &kill.finding.case;
+            let lines: Vec<_> =
+                definitions(case).into_iter().chain(steps(case).into_iter().map(|(line, _)| line)).collect();
+            let _ = writeln!(text, "      {}\n      {dim}{}{end}", fate.mutant.says, lines.join("; "));
+        }
+    }
+}

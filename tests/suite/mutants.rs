@@ -1,0 +1,52 @@
+//! Every mutant dies, soon, and the unmutated model gives no finding.
+
+use std::collections::BTreeSet;
+
+use jitkey::check::{Hunt, hunt};
+use jitkey::report::mutants::text;
+use jitkey::report::text::Style;
+use jitkey::spec::{Mutant, Spec};
+
+use super::common::{SEED, SPEC};
+
+const HUNT: Hunt = Hunt { seed: SEED, most: 100_000, control: 10_240, jobs: 2 };
+
+#[test]
+fn all_die() {
+    let mutants: Vec<&Mutant> = SPEC.mutants.iter().collect();
+    assert!(mutants.len() >= 80, "{} mutants", mutants.len());
+    let ids: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.id.as_str()).collect();
+    assert_eq!(ids.len(), mutants.len(), "two mutants have one id");
+    let fates = hunt(&SPEC, &mutants, HUNT).unwrap();
+    let alive: Vec<_> = fates.fates.iter().filter(|fate| fate.kill.is_none()).map(|fate| &fate.mutant.id).collect();
+    assert!(alive.is_empty(), "{alive:?} survive");
+    let mut pairs: Vec<u64> = fates.fates.iter().map(|fate| fate.kill.as_ref().unwrap().pairs).collect();
+    pairs.sort_unstable();
+    assert!(pairs[pairs.len() / 2] < 1_000, "half of them need more than {} pairs", pairs[pairs.len() / 2]);
+    assert_eq!(fates.control_differs, Vec::<String>::new());
+    assert!(fates.control >= 10_240);
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let mutants: Vec<&Mutant> = SPEC.mutants.iter().filter(|mutant| mutant.id.starts_with("weak-type/")).collect();
+    let with = |jobs| text(&hunt(&SPEC, &mutants, Hunt { jobs, control: 100, ..HUNT }).unwrap(), None, Style::PLAIN);
+    assert_eq!(with(1), with(3));
+}
+
+#[test]
+fn a_survivor_is_named() {
+    let mutants: Vec<&Mutant> = SPEC.mutants.iter().filter(|mutant| mutant.id.starts_with("weak-type/")).collect();
+    let fates = hunt(&SPEC, &mutants, Hunt { most: 1, control: 0, ..HUNT }).unwrap();
+    let shown = text(&fates, None, Style::PLAIN);
+    assert!(shown.contains("survives") && shown.contains(&format!("{} mutants: ", mutants.len())), "{shown}");
+}
+
+#[test]
+fn an_edit_that_changes_nothing_is_an_error() {
+    let spec = Spec::embedded();
+    let mut mutant = spec.mutants[0].clone();
+    mutant.profile[0].at = "tables/*/leav".to_owned();
+    let error = hunt(&spec, &[&mutant], HUNT).unwrap_err();
+    assert!(error.contains("nothing is changed at `tables/*/leav`"), "{error}");
+}
