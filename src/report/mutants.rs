@@ -16,16 +16,14 @@ pub fn text(fates: &Fates<'_>, seconds: Option<f64>, style: Style) -> String {
     let mut pairs: Vec<u64> = fates.fates.iter().filter_map(|fate| Some(fate.kill.as_ref()?.pairs)).collect();
     pairs.sort_unstable();
     let alive = all - pairs.len();
-    let (colour, verdict) =
-        if alive == 0 { (style.good, "all die".to_owned()) } else { (style.bad, format!("{alive} survive")) };
-    let _ = write!(text, "  {all} mutants: {colour}{verdict}{}", style.end);
-    if let Some(most) = pairs.last() {
-        let _ = write!(
-            text,
-            ", half of them within {} pairs, the last after {}",
-            grouped(pairs[(pairs.len() - 1) / 2]),
-            grouped(*most)
-        );
+    let (colour, verdict) = match alive {
+        0 => (style.good, format!("{all} of {all} die")),
+        _ => (style.bad, format!("{alive} of {all} survive")),
+    };
+    let _ = write!(text, "  mutants: {colour}{verdict}{}", style.end);
+    if let (Some(most), true) = (pairs.last(), all > 1) {
+        let half = grouped(pairs[(pairs.len() - 1) / 2]);
+        let _ = write!(text, ", half of them within {half} pairs, the last after {}", grouped(*most));
     }
     if let Some(seconds) = seconds {
         let _ = write!(text, "    {seconds:.0} s");
