@@ -1,10 +1,9 @@
 //! A mutant as a target: what an implementation with that defect would observe.
 
-use indexmap::IndexMap;
-
-use super::protocol::{About, CallObservation, Observation, PROTOCOL, RaisedError, Served};
+use super::protocol::{About, Observation, Served};
+use super::reference::{about, observation, observed};
 use super::{Target, TargetError};
-use crate::case::{Behaviour, Case, LayerSet, Verdict};
+use crate::case::{Behaviour, Case};
 use crate::model::{ModelError, Prediction, predict};
 use crate::spec::{Mutant, Profile};
 
@@ -22,15 +21,7 @@ impl<'s> Mutated<'s> {
     /// # Errors
     /// If the mutant's edits don't fit the profile.
     pub fn new(mutant: &'s Mutant, profile: &Profile, version: &str) -> Result<Self, String> {
-        let about = About {
-            protocol: PROTOCOL,
-            implementation: profile.profile.clone(),
-            version: version.to_owned(),
-            layers: LayerSet::ALL,
-            features: vec!["stale".to_owned()],
-            flags: IndexMap::new(),
-            about: IndexMap::from([("mutant".to_owned(), Some(mutant.id.clone()))]),
-        };
+        let about = about(&profile.profile, version, ("mutant", &mutant.id));
         Ok(Self { mutant, profile: mutant.profile(profile)?, about })
     }
 
@@ -51,23 +42,12 @@ impl Target for Mutated<'_> {
     }
 
     fn observe(&mut self, cases: &[Case]) -> Result<Vec<Observation>, TargetError> {
-        let observe = |case: &Case| match self.calls(case) {
-            Ok(calls) => Observation::Calls(calls.into_iter().map(observed).collect()),
-            Err(ModelError::Unsupported(what)) => Observation::Unsupported(what),
-            Err(ModelError::Unbuildable(class)) => Observation::Unbuildable(class),
+        let served = |stale| match stale {
+            true => Served::Stale { warm: String::new(), cold: String::new() },
+            false => Served::Sound,
         };
-        Ok(cases.iter().map(observe).collect())
+        let calls =
+            |case| Ok(self.calls(case)?.into_iter().map(|call| observed(call.verdict, served(call.stale))).collect());
+        Ok(cases.iter().map(|case| observation(calls(case))).collect())
     }
-}
-
-fn observed(call: Behaviour) -> CallObservation {
-    let served = match call.stale {
-        true => Served::Stale { warm: String::new(), cold: String::new() },
-        false => Served::Sound,
-    };
-    let (missed, error) = match call.verdict {
-        Verdict::Missed(missed) => (missed, None),
-        Verdict::Error(class) => (LayerSet::NONE, Some(RaisedError { class, message: String::new() })),
-    };
-    CallObservation { missed, error, served: Some(served) }
 }

@@ -48,6 +48,21 @@ fn rule_model_and_target_agree(#[case] name: &str) {
     assert!(summary.pairs() * 100 >= rules * PAIRS_A_RULE * 98, "{} pairs, {:?}", summary.pairs(), summary.unsupported);
 }
 
+/// What jaxlib can't flatten costs a thread some of its recursion limit, and one process runs thousands of such cases.
+#[rstest]
+#[case("jax.jit")]
+#[case("jax.jit@0.6.2")]
+fn failed_flattenings_do_not_add_up(#[case] name: &str) {
+    let target = target(name);
+    let about = target.about().clone();
+    let unsortable = |rule: &jitkey::spec::Rule| rule.id == "pytree-structure/unsortable-keys";
+    let mut campaign = campaign(&about.implementation, &about.version, 1_500, unsortable);
+    campaign.generator = campaign.generator.tracing_only();
+    campaign.visible = about.layers;
+    let summary = campaign.run(target, &|| unreachable!("there is one job"), &|_| {}).unwrap();
+    assert!(summary.conforms() && summary.pairs() > 1_000, "{:?}, {} pairs", summary.failures, summary.pairs());
+}
+
 #[rstest]
 #[case("jax.jit")]
 #[case("equinox.filter_jit")]
