@@ -12,7 +12,7 @@ use super::finding::{Finding, depth, differences, size, statements};
 use super::hazard::{Hazards, Wrong, wrong_with};
 use super::summary::{Failure, FirstDifference, RuleCount, Summary};
 use crate::case::{Behaviour, Case, LayerSet};
-use crate::generate::{Discard, Generator, Pair, Plan, Source, shrink};
+use crate::generate::{Discard, Generator, Pair, Plan, Reduction, Source, reduce, shrink};
 use crate::model::{Prediction, predict};
 use crate::spec::{Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
@@ -25,6 +25,8 @@ const DRAWS: u64 = 8;
 const SHRUNK: usize = 10;
 /// How many cases are tried to make one disagreement small.
 const SHRINK_BUDGET: usize = 600;
+/// How many parts are tried to be left out of it afterwards.
+const REDUCE_BUDGET: usize = 600;
 /// How many pairs of a single rule are tried before a composed disagreement is taken as composed.
 const ALONE_TRIES: u64 = 48;
 
@@ -178,7 +180,7 @@ impl<'s> Campaign<'s> {
         let judged: Vec<_> = drawn
             .iter()
             .zip(&observed)
-            .map(|(one, seen)| judge(&one.pair.case, &one.pair.expected.calls, self.profile, self.visible, seen))
+            .map(|(one, seen)| self.judge(&one.pair.case, &one.pair.expected.calls, seen))
             .collect();
         let mut shared = lock(shared);
         shared.summary.discarded += discarded;
@@ -220,7 +222,7 @@ impl<'s> Campaign<'s> {
         let Drawn { index, plan, pair: Pair { case, expected, .. } } = drawn;
         let seen = target.observe(std::slice::from_ref(&case))?.remove(0);
         let expected = expected.calls;
-        match judge(&case, &expected, self.profile, self.visible, &seen) {
+        match self.judge(&case, &expected, &seen) {
             Judgement::Differs(alone, testimony) => {
                 self.finding(&Raw { index, plan, case, expected, alone, testimony }, 1, target).map(Some)
             }
@@ -269,6 +271,10 @@ impl<'s> Campaign<'s> {
         Ok(())
     }
 
+    fn judge(&self, case: &Case, expected: &[Behaviour], seen: &Observation) -> Judgement {
+        judge(case, expected, self.profile, self.visible, seen)
+    }
+
     fn wrong(&self, alone: Alone, case: &Case) -> Option<Wrong> {
         (alone == Alone::Rule).then(|| wrong_with(case, self.profile)).flatten()
     }
@@ -281,11 +287,15 @@ impl<'s> Campaign<'s> {
         if let Some(error) = hunt.failure.take() {
             return Err(error);
         }
-        let pair = self.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
-        let seen = target.observe(std::slice::from_ref(&pair.case))?.remove(0);
-        let judged = judge(&pair.case, &pair.expected.calls, self.profile, self.visible, &seen);
-        let (plan, case, expected, testimony, reproduced) = match judged {
-            Judgement::Differs(_, testimony) => (plan, pair.case, pair.expected.calls, testimony, true),
+        let Pair { case, expected, .. } =
+            self.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
+        let (case, expected) = hunt.reduced(case, expected.calls);
+        if let Some(error) = hunt.failure.take() {
+            return Err(error);
+        }
+        let seen = target.observe(std::slice::from_ref(&case))?.remove(0);
+        let (plan, case, expected, testimony, reproduced) = match self.judge(&case, &expected, &seen) {
+            Judgement::Differs(_, testimony) => (plan, case, expected, testimony, true),
             _ => (raw.plan.clone(), raw.case.clone(), raw.expected.clone(), raw.testimony.clone(), false),
         };
         let detail = match &seen {
@@ -407,21 +417,47 @@ impl<'s> Hunt<'_, 's, '_> {
     }
 
     fn disagrees(&mut self, plan: &Plan<'s>, choices: Vec<u32>) -> bool {
+        let campaign = self.campaign;
+        let pair = campaign.pair(plan, &mut Source::playback(choices));
+        pair.is_ok_and(|pair| self.shows(&pair.case, &pair.expected.calls))
+    }
+
+    /// Whether the case shows the disagreement.
+    fn shows(&mut self, case: &Case, expected: &[Behaviour]) -> bool {
         if self.failure.is_some() {
             return false;
         }
-        let campaign = self.campaign;
-        let Ok(pair) = campaign.pair(plan, &mut Source::playback(choices)) else { return false };
-        let seen = match self.target.observe(std::slice::from_ref(&pair.case)) {
+        let seen = match self.target.observe(std::slice::from_ref(case)) {
             Ok(mut seen) => seen.remove(0),
             Err(error) => {
                 self.failure = Some(error);
                 return false;
             }
         };
-        let judgement = judge(&pair.case, &pair.expected.calls, campaign.profile, campaign.visible, &seen);
+        let judgement = self.campaign.judge(case, expected, &seen);
         matches!(judgement, Judgement::Differs(alone, _) if alone == self.alone)
-            && campaign.wrong(self.alone, &pair.case) == self.wrong
+            && self.campaign.wrong(self.alone, case) == self.wrong
+    }
+
+    /// The case without all that it can do without, and what is expected of the calls that are left. The rules still say
+    /// the same of it if another witness does, too; where they stand alone nobody vouches for that, and the case stays.
+    fn reduced(&mut self, case: Case, expected: Vec<Behaviour>) -> (Case, Vec<Behaviour>) {
+        if !matches!(self.alone, Alone::Target | Alone::Model) {
+            return (case, expected);
+        }
+        let mut kept = expected;
+        let case = reduce(case, REDUCE_BUDGET, |reduction: &Reduction| {
+            let mut fewer = kept.clone();
+            if let Some(call) = reduction.call.filter(|call| *call < fewer.len()) {
+                fewer.remove(call);
+            }
+            let shows = self.shows(&reduction.case, &fewer);
+            if shows {
+                kept = fewer;
+            }
+            shows
+        });
+        (case, kept)
     }
 }
 

@@ -15,6 +15,6 @@ pub use campaign::{Campaign, Opener, Shard};
 pub use compare::{Alone, Judgement, Testimony, judge};
 pub use finding::Finding;
 pub use hazard::Hazards;
-pub use mutants::{Fate, Fates, Hunt, Kill, hunt};
+pub use mutants::{Fate, Fates, Hunt, Kill, differs, hunt};
 pub use summary::{Failure, FamilyCount, FirstDifference, RuleCount, Summary};
 pub use sweep::{Line, Recorded, Row, Run, Settles, Sweep};

@@ -5,18 +5,24 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::campaign::{BATCH, lock};
 use super::{Campaign, Finding, Hazards, Shard};
-use crate::case::LayerSet;
-use crate::generate::Generator;
+use crate::case::{Behaviour, Case, LayerSet};
+use crate::generate::{Generator, reduce};
+use crate::model::{ModelError, Prediction, predict};
 use crate::spec::{Mutant, Profile, Spec, Version};
 use crate::target::Mutated;
+
+/// How many parts are tried to be left out of the smallest case of a mutant.
+const PARTS: usize = 10_000;
 
 /// How a mutant was found.
 #[derive(Debug)]
 pub struct Kill {
     /// How many pairs were needed.
     pub pairs: u64,
-    /// The disagreement, made as small as it gets.
+    /// The disagreement, made as small as it gets while the rule still says what is expected.
     pub finding: Finding,
+    /// The smallest case in which the mutant differs from the model: nothing of it can be left out.
+    pub smallest: Case,
 }
 
 /// What came of a mutant.
@@ -104,6 +110,16 @@ fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt) -> Result<(Camp
     Ok((campaign, version.to_string()))
 }
 
+/// Whether the mutant does something else than the model of `profile` says.
+#[must_use]
+pub fn differs(mutant: &Mutated<'_>, profile: &Profile, case: &Case) -> bool {
+    unmutated(case, profile).is_ok_and(|model| mutant.calls(case).is_ok_and(|calls| calls != model))
+}
+
+fn unmutated(case: &Case, profile: &Profile) -> Result<Vec<Behaviour>, ModelError> {
+    Ok(predict(case, profile)?.iter().map(Prediction::behaviour).collect())
+}
+
 /// A mutant that is hunted.
 struct Prey<'s> {
     /// Its place in the spec.
@@ -160,11 +176,10 @@ impl<'s> Field<'_, 's> {
         let Some(drawn) = self.campaign.case_at(index) else { return };
         let expected = &drawn.pair.expected.calls;
         if index < self.how.control {
-            let model = crate::model::predict(&drawn.pair.case, self.campaign.profile);
-            let model: Option<Vec<_>> = model.ok().map(|calls| calls.iter().map(|call| call.behaviour()).collect());
+            let model = unmutated(&drawn.pair.case, self.campaign.profile);
             let mut control = lock(&self.control);
             control.0 += 1;
-            if model.is_some_and(|model| model != *expected) {
+            if model.is_ok_and(|model| model != *expected) {
                 control.1.push(drawn.plan.name());
             }
         }
@@ -184,7 +199,12 @@ impl<'s> Field<'_, 's> {
             Some(drawn) => {
                 let finding =
                     self.campaign.shown_by(drawn, &mut prey.target.clone()).map_err(|error| error.to_string())?;
-                finding.map(|finding| Kill { pairs: index + 1, finding })
+                finding.map(|finding| {
+                    let smallest = reduce(finding.case.clone(), PARTS, |reduction| {
+                        differs(&prey.target, self.campaign.profile, &reduction.case)
+                    });
+                    Kill { pairs: index + 1, finding, smallest }
+                })
             }
             None => None,
         };

@@ -7,9 +7,11 @@
 mod draw;
 mod pair;
 mod plant;
+mod reduce;
 mod shrink;
 mod source;
 
 pub use pair::{Discard, Expected, Generator, Pair, Plan};
+pub use reduce::{Reduction, reduce, reductions};
 pub use shrink::shrink;
 pub use source::Source;

@@ -54,7 +54,7 @@ fn mutant(text: &mut String, fate: &Fate<'_>, style: Style) {
         Some(kill) => {
             let pairs = grouped(kill.pairs);
             let _ = writeln!(text, "  {bold}{id:<46}{end} {pairs:>7}  {}", kill.finding.rules.join(" + "));
-            let case = &kill.finding.case;
+            let case = &kill.smallest;
             let lines: Vec<_> =
                 definitions(case).into_iter().chain(steps(case).into_iter().map(|(line, _)| line)).collect();
             let _ = writeln!(text, "      {}\n      {dim}{}{end}", fate.mutant.says, lines.join("; "));

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use jitkey::check::{Hunt, hunt};
-use jitkey::report::mutants::text;
+use jitkey::case::text;
+use jitkey::check::{Hunt, Kill, differs, hunt};
+use jitkey::generate::reductions;
+use jitkey::report::mutants::text as table;
 use jitkey::report::text::Style;
-use jitkey::spec::{Mutant, Spec};
+use jitkey::spec::{Mutant, Spec, Version};
+use jitkey::target::Mutated;
 
 use super::common::{SEED, SPEC};
 
@@ -28,9 +31,30 @@ fn all_die() {
 }
 
 #[test]
+fn the_smallest_cases_have_no_part_that_can_be_left_out() {
+    let mutants: Vec<&Mutant> = SPEC.mutants.iter().collect();
+    let fates = hunt(&SPEC, &mutants, Hunt { control: 0, ..HUNT }).unwrap();
+    let mut tried = 0;
+    for fate in &fates.fates {
+        let Kill { finding, smallest, .. } = fate.kill.as_ref().unwrap();
+        let version: Version = finding.version.parse().unwrap();
+        let profile = SPEC.profile(&finding.implementation, &version).unwrap();
+        let target = Mutated::new(fate.mutant, profile, &finding.version).unwrap();
+        assert!(differs(&target, profile, smallest), "{}", fate.mutant.id);
+        for reduction in reductions(smallest) {
+            tried += 1;
+            let (less, all) = (text::to_yaml(&reduction.case), text::to_yaml(smallest));
+            let id = &fate.mutant.id;
+            assert!(!differs(&target, profile, &reduction.case), "{id}: less than\n{all}shows it, too:\n{less}");
+        }
+    }
+    assert!(tried > 1_000, "only {tried} parts were tried");
+}
+
+#[test]
 fn the_number_of_threads_changes_nothing() {
     let mutants: Vec<&Mutant> = SPEC.mutants.iter().filter(|mutant| mutant.id.starts_with("weak-type/")).collect();
-    let with = |jobs| text(&hunt(&SPEC, &mutants, Hunt { jobs, control: 100, ..HUNT }).unwrap(), None, Style::PLAIN);
+    let with = |jobs| table(&hunt(&SPEC, &mutants, Hunt { jobs, control: 100, ..HUNT }).unwrap(), None, Style::PLAIN);
     assert_eq!(with(1), with(3));
 }
 
@@ -38,7 +62,7 @@ fn the_number_of_threads_changes_nothing() {
 fn a_survivor_is_named() {
     let mutants: Vec<&Mutant> = SPEC.mutants.iter().filter(|mutant| mutant.id.starts_with("weak-type/")).collect();
     let fates = hunt(&SPEC, &mutants, Hunt { most: 1, control: 0, ..HUNT }).unwrap();
-    let shown = text(&fates, None, Style::PLAIN);
+    let shown = table(&fates, None, Style::PLAIN);
     assert!(shown.contains("survives") && shown.contains(&format!("of {} survive", mutants.len())), "{shown}");
 }
 

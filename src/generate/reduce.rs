@@ -1,0 +1,291 @@
+//! Shrinking on the case: parts are taken away as long as it still shows what it has to.
+//!
+//! Choices ([`shrink`](super::shrink)) can't leave out what every pair is given, such as a third call or a class that only
+//! another part of the rule uses. A part is whatever the text of a case can do without: a step, an argument, an element, a
+//! container around a value, an object, a class, an option, a flag.
+
+use serde_json::Value as Tree;
+
+use crate::case::Case;
+
+/// A case without one part of another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reduction {
+    /// What is left.
+    pub case: Case,
+    /// The number of the call that is left out, from 0, if the part is a call.
+    pub call: Option<usize>,
+}
+
+/// The smallest case that `fails` still accepts, starting from `case`, which it accepts: no [`reductions`] of it are
+/// accepted, unless `budget` of them were tried before.
+pub fn reduce(case: Case, mut budget: usize, mut fails: impl FnMut(&Reduction) -> bool) -> Case {
+    let mut best = case;
+    let mut from = 0;
+    'smaller: loop {
+        let all = edits(&best);
+        for turn in 0..all.len() {
+            let here = (from + turn) % all.len();
+            let Some(reduction) = all[here].apply(&best) else { continue };
+            if budget == 0 {
+                return best;
+            }
+            budget -= 1;
+            if fails(&reduction) {
+                (best, from) = (reduction.case, here);
+                continue 'smaller;
+            }
+        }
+        return best;
+    }
+}
+
+/// Every case that is `case` without one part: what stands in all calls is left out of all of them, and of each alone.
+pub fn reductions(case: &Case) -> impl Iterator<Item = Reduction> {
+    edits(case).into_iter().filter_map(|edit| edit.apply(case))
+}
+
+/// A way into the text of a case.
+type Path = Vec<Segment>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    Key(String),
+    Index(usize),
+}
+
+#[derive(Debug)]
+struct Edit {
+    /// Where; below `steps` relative to a call.
+    at: Path,
+    /// What takes its place, from there; nothing if it is left out.
+    keep: Option<Path>,
+    /// The steps whose calls are edited, if it is one within calls.
+    calls: Option<Vec<usize>>,
+}
+
+/// The largest parts first.
+fn edits(case: &Case) -> Vec<Edit> {
+    let tree = tree(case);
+    let mut all: Vec<(usize, Edit)> = Vec::new();
+    let calls: Vec<(usize, &Tree)> = tree["steps"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter_map(|(i, step)| Some((i, step.get("call")?)))
+        .collect();
+    walk(&tree, &mut Vec::new(), &mut |at, part, keep| {
+        // What is in a call comes below, for one and for several.
+        let in_call = matches!(at, [Segment::Key(steps), Segment::Index(_), Segment::Key(call), _, ..] if steps == "steps" && call == "call");
+        if !in_call && at.len() > 1 {
+            all.push((size(part), Edit { at: at.to_vec(), keep, calls: None }));
+        } else if let [Segment::Key(only)] = at
+            && only != "steps"
+        {
+            all.push((size(part), Edit { at: at.to_vec(), keep: None, calls: None }));
+        }
+    });
+    for (i, call) in &calls {
+        walk(call, &mut Vec::new(), &mut |at, part, keep| {
+            let others: Vec<usize> =
+                calls.iter().filter(|(_, other)| follow(other, at).is_some()).map(|(other, _)| *other).collect();
+            if others.len() > 1 && others.first() == Some(i) {
+                let edit = Edit { at: at.to_vec(), keep: keep.clone(), calls: Some(others) };
+                all.push((2 * size(part), edit));
+            }
+            all.push((size(part), Edit { at: at.to_vec(), keep, calls: Some(vec![*i]) }));
+        });
+    }
+    all.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+    all.into_iter().map(|(_, edit)| edit).collect()
+}
+
+/// Tells `each` every part of a tree: where it is, and what of it would be kept (nothing, or what stands inside).
+fn walk(tree: &Tree, at: &mut Path, each: &mut impl FnMut(&[Segment], &Tree, Option<Path>)) {
+    let inside: Vec<(Segment, &Tree)> = children(tree);
+    if !at.is_empty() {
+        each(at, tree, None);
+        let mut below: Vec<(Path, &Tree)> = vec![(Vec::new(), tree)];
+        // `{new: {fields: {a: …}}}` is the longest way from a value to one that it holds.
+        for _ in 0..4 {
+            below = below
+                .into_iter()
+                .flat_map(|(path, part)| {
+                    let longer = |segment| path.iter().cloned().chain([segment]).collect();
+                    children(part).into_iter().map(move |(segment, child)| (longer(segment), child)).collect::<Vec<_>>()
+                })
+                .collect();
+            for (path, _) in &below {
+                each(at, tree, Some(path.clone()));
+            }
+        }
+    }
+    for (segment, child) in inside {
+        at.push(segment);
+        walk(child, at, each);
+        at.pop();
+    }
+}
+
+fn children(tree: &Tree) -> Vec<(Segment, &Tree)> {
+    match tree {
+        Tree::Array(items) => items.iter().enumerate().map(|(i, item)| (Segment::Index(i), item)).collect(),
+        Tree::Object(map) => map.iter().map(|(key, value)| (Segment::Key(key.clone()), value)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn size(tree: &Tree) -> usize {
+    1 + children(tree).into_iter().map(|(_, child)| size(child)).sum::<usize>()
+}
+
+fn follow<'t>(tree: &'t Tree, at: &[Segment]) -> Option<&'t Tree> {
+    at.iter().try_fold(tree, |tree, segment| match segment {
+        Segment::Key(key) => tree.get(key),
+        Segment::Index(i) => tree.get(i),
+    })
+}
+
+fn tree(case: &Case) -> Tree {
+    serde_json::to_value(case).expect("every case has a text form")
+}
+
+impl Edit {
+    /// The case without the part, if that is one.
+    fn apply(&self, case: &Case) -> Option<Reduction> {
+        let mut tree = tree(case);
+        let mut call = None;
+        match &self.calls {
+            None => {
+                if let [Segment::Key(steps), Segment::Index(i)] = &self.at[..]
+                    && steps == "steps"
+                {
+                    call = tree["steps"][i].get("call").is_some().then(|| calls_before(case, *i));
+                }
+                edit(&mut tree, &self.at, self.keep.as_deref())?;
+            }
+            Some(calls) => {
+                for step in calls {
+                    edit(&mut tree["steps"][step]["call"], &self.at, self.keep.as_deref())?;
+                }
+                if let ([Segment::Key(args), Segment::Index(i)], None) = (&self.at[..], &self.keep)
+                    && args == "args"
+                {
+                    if let Some(options) = tree.get_mut("options") {
+                        forget_position(options, *i);
+                    }
+                    for step in calls {
+                        if let Some(options) = tree["steps"][step]["call"].get_mut("options") {
+                            forget_position(options, *i);
+                        }
+                    }
+                }
+            }
+        }
+        let smaller: Case = serde_json::from_value(tree).ok()?;
+        (smaller != *case && smaller.validate().is_ok()).then_some(Reduction { case: smaller, call })
+    }
+}
+
+/// How many calls come before that step.
+fn calls_before(case: &Case, step: usize) -> usize {
+    case.steps[..step].iter().filter(|step| matches!(step, crate::case::Step::Call(_))).count()
+}
+
+fn edit(tree: &mut Tree, at: &[Segment], keep: Option<&[Segment]>) -> Option<()> {
+    let (last, before) = at.split_last()?;
+    let parent = before.iter().try_fold(tree, part_mut)?;
+    match (keep, parent, last) {
+        (Some(keep), parent, last) => {
+            let place = part_mut(parent, last)?;
+            *place = follow(place, keep)?.clone();
+        }
+        (None, Tree::Object(map), Segment::Key(key)) => drop(map.shift_remove(key)),
+        (None, Tree::Array(items), Segment::Index(i)) if *i < items.len() => drop(items.remove(*i)),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn part_mut<'t>(tree: &'t mut Tree, segment: &Segment) -> Option<&'t mut Tree> {
+    match segment {
+        Segment::Key(key) => tree.get_mut(key),
+        Segment::Index(i) => tree.get_mut(i),
+    }
+}
+
+/// The options of a call that has one positional argument fewer.
+fn forget_position(options: &mut Tree, gone: usize) {
+    let gone = i64::try_from(gone).unwrap_or(i64::MAX);
+    for name in ["static_argnums", "donate_argnums"] {
+        let Some(Tree::Array(numbers)) = options.get_mut(name) else { continue };
+        numbers.retain(|number| number.as_i64() != Some(gone));
+        for number in numbers {
+            if let Some(n) = number.as_i64().filter(|n| *n > gone) {
+                *number = Tree::from(n - 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::text;
+
+    fn case(yaml: &str) -> Case {
+        text::from_yaml(yaml).unwrap()
+    }
+
+    #[test]
+    fn takes_away_levels_siblings_calls_and_what_nothing_uses() {
+        let start = case(
+            "classes: {N: {node: {}}}\n\
+             objects: {o: {object: {}}}\n\
+             options: {static_argnums: [1, 2]}\n\
+             steps:\n\
+             - call: {args: [1, {tuple: [2, [\"f32[]\", 3]]}, 4]}\n\
+             - call: {args: [1, {tuple: [2, [\"~f32[]\", 3]]}, 4]}\n\
+             - call: {args: [5]}\n",
+        );
+        let differs_in_weak_type = |reduction: &Reduction| {
+            let text = text::to_yaml(&reduction.case);
+            text.contains("~f32[]") && text.replace("~f32[]", "").contains("f32[]") && text.contains("static")
+        };
+        let small = reduce(start, 10_000, differs_in_weak_type);
+        let texts: Vec<String> = small.calls().map(|call| text::to_yaml(&call.args)).collect();
+        assert_eq!(texts.len(), 2);
+        assert!(small.classes.is_empty() && small.objects.is_empty());
+        assert_eq!(small.options.static_argnums.len(), 1);
+        assert!(reductions(&small).all(|reduction| !differs_in_weak_type(&reduction)));
+        assert!(texts.iter().all(|text| text.len() < 12), "{texts:?}");
+    }
+
+    #[test]
+    fn positions_of_options_move_with_the_arguments() {
+        let start = case("options: {static_argnums: [0, 2]}\nsteps: [{call: {args: [7, 8, 9]}}]\n");
+        let without_first = reductions(&start).find(|reduction| {
+            reduction.case.calls().next().is_some_and(|call| text::to_yaml(&call.args) == "- 8\n- 9\n")
+        });
+        assert_eq!(without_first.unwrap().case.options.static_argnums, [1]);
+    }
+
+    #[test]
+    fn a_call_that_is_left_out_is_named() {
+        let start = case("steps: [{call: {args: [1]}}, {clear: jax}, {call: {args: [2]}}]\n");
+        let calls: Vec<_> = reductions(&start).filter(|reduction| reduction.call.is_some()).collect();
+        assert_eq!(calls.iter().map(|reduction| reduction.call).collect::<Vec<_>>(), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn stays_within_its_budget() {
+        let mut tried = 0;
+        let start = case("steps: [{call: {args: [1, 2, 3, 4, 5, 6, 7, 8]}}]\n");
+        reduce(start, 5, |_| {
+            tried += 1;
+            false
+        });
+        assert_eq!(tried, 5);
+    }
+}
