@@ -8,6 +8,7 @@ pub mod check;
 pub mod cli;
 pub mod generate;
 pub mod model;
+pub mod property;
 pub mod report;
 pub mod spec;
 pub mod target;

@@ -12,6 +12,7 @@ mod suite {
     mod model_laws;
     mod mutants;
     mod pages;
+    mod properties;
     mod protocol;
     mod real_targets;
     mod real_world;

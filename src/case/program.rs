@@ -72,6 +72,11 @@ impl Case {
             _ => None,
         })
     }
+
+    /// The arguments of all calls.
+    pub fn arguments(&self) -> impl Iterator<Item = &Value> {
+        self.calls().flat_map(|call| call.args.iter().chain(call.kwargs.values()))
+    }
 }
 
 /// One thing that happens.

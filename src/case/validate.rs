@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 
 use super::{
-    ArgName, Call, Case, Class, Context, DefForm, Form, InShardings, JitOptions, Name, NewForm, Param, Placement, Step,
-    Value, Via,
+    ArgName, Call, Case, Class, Context, DefForm, Form, InShardings, JitOptions, Library, Name, NewForm, Param,
+    Placement, Step, Value, Via,
 };
 
 /// The deepest nest: CPython's default recursion limit.
@@ -277,12 +277,12 @@ impl<'c> Checker<'c> {
     fn value(&self, place: &str, value: &Value) -> Result<(), CaseError> {
         match value {
             Value::Array(array) => {
-                if let super::Library::Jax { placement, .. } = &array.library
+                if let Library::Jax { placement, .. } = &array.library
                     && placement.device >= self.case.devices
                 {
                     return Err(CaseError::Device { place: place.to_owned(), device: placement.device });
                 }
-                if let super::Library::Jax { placement: Placement { sharding: Some(named), .. }, .. } = &array.library {
+                if let Library::Jax { placement: Placement { sharding: Some(named), .. }, .. } = &array.library {
                     mesh(place, &named.mesh, &named.devices)?;
                 }
                 return Ok(());
@@ -383,6 +383,30 @@ impl Value {
             Self::List(items) => items.iter().collect(),
             Self::Form(form) => form.children(),
             _ => Vec::new(),
+        }
+    }
+
+    /// How many containers stand around the deepest value in it.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.children().into_iter().map(|child| child.depth() + 1).max().unwrap_or(0)
+    }
+
+    /// The name of its form, as a case writes it where the form has one.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Float(_) => "float",
+            Self::Array(array) => match array.library {
+                Library::Jax { .. } => "jax array",
+                Library::Key { .. } => "PRNG key array",
+                Library::Numpy { .. } => "numpy array",
+            },
+            Self::List(_) => "list",
+            Self::Form(form) => (&**form).into(),
         }
     }
 }

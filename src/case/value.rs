@@ -49,9 +49,10 @@ impl From<Array> for Value {
 
 /// The values that are written as a map with one entry.
 #[expect(clippy::large_enum_variant, reason = "a form stands in a box of its own, in `Value`")]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[strum(serialize_all = "snake_case")]
 pub enum Form {
     /// A Python str.
     Str(String),

@@ -12,7 +12,7 @@ use super::finding::{Finding, depth, differences, size, statements};
 use super::hazard::{Hazards, Wrong, wrong_with};
 use super::summary::{Failure, FirstDifference, RuleCount, Summary};
 use crate::case::{Behaviour, Case, LayerSet};
-use crate::generate::{Discard, Generator, Pair, Plan, Reduction, Source, reduce, shrink};
+use crate::generate::{Discard, Generator, Pair, Plan, Source, reduce, shrink};
 use crate::model::{Prediction, predict};
 use crate::spec::{Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
@@ -289,7 +289,8 @@ impl<'s> Campaign<'s> {
         }
         let Pair { case, expected, .. } =
             self.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
-        let (case, expected) = hunt.reduced(case, expected.calls);
+        let expected = expected.calls;
+        let case = hunt.reduced(case, &expected);
         if let Some(error) = hunt.failure.take() {
             return Err(error);
         }
@@ -439,25 +440,14 @@ impl<'s> Hunt<'_, 's, '_> {
             && self.campaign.wrong(self.alone, case) == self.wrong
     }
 
-    /// The case without all that it can do without, and what is expected of the calls that are left. The rules still say
-    /// the same of it if another witness does, too; where they stand alone nobody vouches for that, and the case stays.
-    fn reduced(&mut self, case: Case, expected: Vec<Behaviour>) -> (Case, Vec<Behaviour>) {
+    /// The case without all that it can do without. What the rules speak
+    /// of stays, in its position, and another witness still says the same; where the rules stand alone nobody does, and the
+    /// case stays as it is.
+    fn reduced(&mut self, case: Case, expected: &[Behaviour]) -> Case {
         if !matches!(self.alone, Alone::Target | Alone::Model) {
-            return (case, expected);
+            return case;
         }
-        let mut kept = expected;
-        let case = reduce(case, REDUCE_BUDGET, |reduction: &Reduction| {
-            let mut fewer = kept.clone();
-            if let Some(call) = reduction.call.filter(|call| *call < fewer.len()) {
-                fewer.remove(call);
-            }
-            let shows = self.shows(&reduction.case, &fewer);
-            if shows {
-                kept = fewer;
-            }
-            shows
-        });
-        (case, kept)
+        reduce(case, REDUCE_BUDGET, |reduction| reduction.neutral && self.shows(&reduction.case, expected))
     }
 }
 

@@ -87,10 +87,7 @@ pub fn differences(case: &Case, profile: &Profile) -> Vec<Difference> {
 /// How many containers stand around the deepest value of any argument.
 #[must_use]
 pub fn depth(case: &Case) -> usize {
-    fn of(value: &Value) -> usize {
-        value.children().into_iter().map(|child| of(child) + 1).max().unwrap_or(0)
-    }
-    arguments(case).map(of).max().unwrap_or(0)
+    case.arguments().map(Value::depth).max().unwrap_or(0)
 }
 
 /// How many values the calls have, containers and what is in them.
@@ -98,9 +95,5 @@ pub(super) fn size(case: &Case) -> usize {
     fn of(value: &Value) -> usize {
         1 + value.children().into_iter().map(of).sum::<usize>()
     }
-    arguments(case).map(of).sum()
-}
-
-fn arguments(case: &Case) -> impl Iterator<Item = &Value> {
-    case.calls().flat_map(|call| call.args.iter().chain(call.kwargs.values()))
+    case.arguments().map(of).sum()
 }

@@ -44,19 +44,19 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
     parsed.map_err(|_| "a seed is a number such as 42 or 0x5eed1".to_owned())
 }
 
+/// Whether a rule is one of those asked for.
+pub(super) fn wanted(rules: &[String]) -> Result<impl Fn(&Rule) -> bool + use<>, CliError> {
+    let of = |pattern: &String| {
+        glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of rule ids")))
+    };
+    let globs: Vec<_> = rules.iter().map(of).collect::<Result<_, _>>()?;
+    Ok(move |rule: &Rule| globs.is_empty() || globs.iter().any(|glob| glob.is_match(&rule.id)))
+}
+
 impl Pairs {
     /// The seed that was given, or one made of the time.
     pub(super) fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(random_seed)
-    }
-
-    /// Whether the rule is one of those asked for.
-    pub(super) fn wanted(&self) -> Result<impl Fn(&Rule) -> bool, CliError> {
-        let of = |pattern: &String| {
-            glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of rule ids")))
-        };
-        let globs: Vec<_> = self.rules.iter().map(of).collect::<Result<_, _>>()?;
-        Ok(move |rule: &Rule| globs.is_empty() || globs.iter().any(|glob| glob.is_match(&rule.id)))
     }
 
     /// Runs a campaign, or a shard of it, on the target. `begun` hears what the target is before the first pair. The report,
@@ -93,7 +93,8 @@ impl Pairs {
             about.version.parse().map_err(|_| CliError::Usage(format!("`{}` is no version", about.version)))?;
         let profile =
             spec.profile(&about.implementation, &version).expect("opening a target checks that it has a profile");
-        let generator = Generator::new(spec, &profile.profile, &version, self.wanted()?).expect("there is a profile");
+        let generator =
+            Generator::new(spec, &profile.profile, &version, wanted(&self.rules)?).expect("there is a profile");
         let (generator, unknown_flags) = generator.with_flags(&about.flags);
         let generator = if self.trace_only { generator.tracing_only() } else { generator };
         if generator.rules().len() == 0 {

@@ -42,7 +42,7 @@ pub(super) struct MatrixOf {
 
 impl MatrixOf {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
-        let wanted = self.pairs.wanted()?;
+        let wanted = super::campaign::wanted(&self.pairs.rules)?;
         let mut columns: Vec<Column> = self.saved(spec)?.into_iter().map(Column::of).collect();
         let names: Vec<TargetName> = match (&self.targets[..], &self.from[..], &self.pairs.running.python) {
             ([], [], None) => {

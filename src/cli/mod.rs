@@ -2,6 +2,7 @@
 
 mod campaign;
 mod check;
+mod generate;
 mod input;
 mod list;
 mod matrix;
@@ -54,6 +55,7 @@ enum Verb {
     Rulebook(rulebook::RulebookOf),
     Sweep(sweep::SweepOf),
     Mutants(mutants::MutantsOf),
+    Generate(generate::Generate),
     Schema(schema::SchemaOf),
 }
 
@@ -157,6 +159,7 @@ fn run(cli: &Cli) -> Result<End, CliError> {
         Verb::Rulebook(rulebook) => rulebook.run(&spec),
         Verb::Sweep(sweep) => sweep.run(&spec),
         Verb::Mutants(mutants) => mutants.run(&spec),
+        Verb::Generate(generate) => generate.run(&spec),
         Verb::Schema(schema) => schema.run(),
     }
 }

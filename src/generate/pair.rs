@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use serde_yaml::Value as Tree;
+use serde_yaml::with::singleton_map_recursive;
 
 use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
 use super::source::Source;
@@ -11,15 +12,19 @@ use crate::case::{
 use crate::spec::{Bindings, Body, CallSpec, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Version};
 
 /// Why a draw gave no case.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Discard {
     /// The case has a dtype that the implementation doesn't compile.
+    #[error("a dtype that the implementation doesn't compile")]
     Uncompilable,
     /// Metavariables that must differ kept coming out the same.
+    #[error("metavariables that must differ are the same")]
     NotDistinct,
     /// The rule has no position that the implementation has.
+    #[error("no position that the implementation has")]
     NoPosition,
     /// The patterns came out as something that is no case: a defect of the rule.
+    #[error("no case: {0}")]
     Broken(String),
 }
 
@@ -182,13 +187,58 @@ impl<'s> Generator<'s> {
         plan
     }
 
+    /// Any pair of any rule.
+    pub fn any(&self, source: &mut Source) -> Result<(Plan<'s>, Pair), Discard> {
+        let rule = source.below(u32::try_from(self.rules.len()).unwrap_or(u32::MAX)) as usize;
+        let plan = self.plan(rule, source);
+        let pair = self.pair(&plan, source)?;
+        Ok((plan, pair))
+    }
+
+    /// A pair of the rule of that id, alone.
+    pub fn pair_of(&self, rule: &str, source: &mut Source) -> Result<Pair, Discard> {
+        let (rule, _) = self.rules.iter().find(|(other, _)| other.id == rule).ok_or(Discard::NoPosition)?;
+        self.pair(&Plan { rules: vec![rule] }, source)
+    }
+
+    /// Two calls that have the same random context around these values, which stand at `position`.
+    pub fn around(&self, position: &str, sides: &[Value; 2], source: &mut Source) -> Result<Case, Discard> {
+        if !self.positions.iter().any(|known| known == position) {
+            return Err(Discard::NoPosition);
+        }
+        let tree = |value: &Value| {
+            let tree = singleton_map_recursive::serialize(value, serde_yaml::value::Serializer);
+            tree.map_err(|error| Discard::Broken(error.to_string()))
+        };
+        let sides = [tree(&sides[0])?, tree(&sides[1])?];
+        let mut definitions = Definitions::default();
+        let planted = plant(source, self.surroundings(), true, position, sides, &mut definitions, "tree")?;
+        let in_tree = self.stands_in_tree(position);
+        let arguments = self.in_trees(vec![(planted, in_tree)], source, &mut definitions)?;
+        let written = self.spec.contexts.calls.get(self.implementation);
+        let mut case = match written {
+            Some(written) => self.write(written, arguments, source)?,
+            None => self.assemble(arguments, source)?,
+        };
+        definitions.objects.extend(written.into_iter().flat_map(|written| written.objects.clone()));
+        define(&mut case, definitions)?;
+        let checked = self.checked(Pair { case, expected: Expected { calls: Vec::new() }, positions: Vec::new() })?;
+        Ok(checked.case)
+    }
+
+    /// Whether the last thing around that position is a random tree.
+    fn stands_in_tree(&self, position: &str) -> bool {
+        self.spec.contexts.positions[position].through.last().is_some_and(|stage| stage == "tree")
+    }
+
     /// The case that `plan` and the choices of `source` make.
     pub fn pair(&self, plan: &Plan<'s>, source: &mut Source) -> Result<Pair, Discard> {
         let rule = plan.rules[0];
         if let Some(pattern) = &rule.case {
             let outcome = self.outcome(rule).ok_or(Discard::NoPosition)?;
             let mut definitions = Definitions::default();
-            let filled = instantiate(source, self.around(), rule, &mut definitions, std::slice::from_ref(pattern))?;
+            let filled =
+                instantiate(source, self.surroundings(), rule, &mut definitions, std::slice::from_ref(pattern))?;
             let mut case: Case = read(&filled[0])?;
             define(&mut case, definitions)?;
             let expected = Expected { calls: outcome.calls.clone() };
@@ -227,7 +277,7 @@ impl<'s> Generator<'s> {
         Ok(pair)
     }
 
-    fn around(&self) -> Surroundings<'_> {
+    fn surroundings(&self) -> Surroundings<'_> {
         Surroundings { contexts: &self.spec.contexts, implementation: self.implementation, flags: &self.flags }
     }
 
@@ -244,7 +294,6 @@ impl<'s> Generator<'s> {
         source: &mut Source,
         definitions: &mut Definitions,
     ) -> Result<(Planted, bool), Discard> {
-        let contexts = &self.spec.contexts;
         let places: Vec<&String> =
             rule.places.of(self.implementation).iter().filter(|place| self.positions.contains(place)).collect();
         if places.is_empty() {
@@ -252,12 +301,11 @@ impl<'s> Generator<'s> {
         }
         let position = *source.pick(&places);
         let patterns = rule.pair.as_ref().ok_or(Discard::NoPosition)?;
-        let filled = instantiate(source, self.around(), rule, definitions, patterns)?;
+        let filled = instantiate(source, self.surroundings(), rule, definitions, patterns)?;
         let sides = <[Tree; 2]>::try_from(filled).map_err(|_| Discard::NoPosition)?;
-        let planted = plant(source, self.around(), rule, position, sides, definitions, "tree")?;
-        let in_tree = rule.planting == Planting::Anywhere
-            && contexts.positions[position].through.last().is_some_and(|stage| stage == "tree");
-        Ok((planted, in_tree))
+        let anywhere = rule.planting == Planting::Anywhere;
+        let planted = plant(source, self.surroundings(), anywhere, position, sides, definitions, "tree")?;
+        Ok((planted, anywhere && self.stands_in_tree(position)))
     }
 
     /// Puts a random tree around each planted pair that stands in one; now and then two of them share it.
@@ -281,7 +329,7 @@ impl<'s> Generator<'s> {
         }
         for (argument, in_tree) in &mut arguments {
             if *in_tree {
-                wrap(source, self.around(), "tree", &mut argument.sides, definitions)?;
+                wrap(source, self.surroundings(), "tree", &mut argument.sides, definitions)?;
             }
         }
         Ok(arguments.into_iter().map(|(argument, _)| argument).collect())

@@ -5,7 +5,7 @@ use serde_yaml::{Mapping, Value as Tree};
 
 use super::{Discard, Source, draw};
 use crate::case::{Class, Name, text};
-use crate::spec::{Bindings, Contexts, FlagEffect, Passing, Pattern, Planting, Rule};
+use crate::spec::{Bindings, Contexts, FlagEffect, Passing, Pattern, Rule};
 
 /// Both sides of a pair, with what stands around them.
 #[derive(Debug, Clone)]
@@ -117,11 +117,12 @@ pub struct Flag {
     pub effect: FlagEffect,
 }
 
-/// Plants the sides at a position of the rule, through all stages but the one named `later`.
+/// Plants the sides at a position; if they may stand `anywhere` in an argument, through all stages but the one named
+/// `later`.
 pub fn plant(
     source: &mut Source,
     around: Surroundings<'_>,
-    rule: &Rule,
+    anywhere: bool,
     position: &str,
     sides: [Tree; 2],
     definitions: &mut Definitions,
@@ -130,7 +131,7 @@ pub fn plant(
     let spec = &around.contexts.positions[position];
     let mut planted =
         Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by, ambient: spec.ambient };
-    if rule.planting == Planting::Anywhere {
+    if anywhere {
         for stage in spec.through.iter().filter(|stage| *stage != later) {
             wrap(source, around, stage, &mut planted.sides, definitions)?;
         }

@@ -6,43 +6,40 @@
 
 use serde_json::Value as Tree;
 
-use crate::case::Case;
+use super::descent::{Descent, Simpler};
+use crate::case::{Case, Class};
 
 /// A case without one part of another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reduction {
     /// What is left.
     pub case: Case,
-    /// The number of the call that is left out, from 0, if the part is a call.
-    pub call: Option<usize>,
+    /// Whether what the calls differ in, and the position at which it stands, are what they were: a sibling is gone, or a
+    /// container around a part of an argument, or what nothing used. What a rule says of the case it says of this one, too.
+    pub neutral: bool,
 }
 
 /// The smallest case that `fails` still accepts, starting from `case`, which it accepts: no [`reductions`] of it are
 /// accepted, unless `budget` of them were tried before.
-pub fn reduce(case: Case, mut budget: usize, mut fails: impl FnMut(&Reduction) -> bool) -> Case {
-    let mut best = case;
-    let mut from = 0;
-    'smaller: loop {
-        let all = edits(&best);
-        for turn in 0..all.len() {
-            let here = (from + turn) % all.len();
-            let Some(reduction) = all[here].apply(&best) else { continue };
-            if budget == 0 {
-                return best;
-            }
-            budget -= 1;
-            if fails(&reduction) {
-                (best, from) = (reduction.case, here);
-                continue 'smaller;
-            }
-        }
-        return best;
-    }
+pub fn reduce(case: Case, budget: usize, fails: impl FnMut(&Reduction) -> bool) -> Case {
+    Descent::new(Reduction { case, neutral: true }).run(budget, fails).case
 }
 
 /// Every case that is `case` without one part: what stands in all calls is left out of all of them, and of each alone.
 pub fn reductions(case: &Case) -> impl Iterator<Item = Reduction> {
     edits(case).into_iter().filter_map(|edit| edit.apply(case))
+}
+
+impl Simpler for Reduction {
+    type Edit = Edit;
+
+    fn edits(&self) -> Vec<Edit> {
+        edits(&self.case)
+    }
+
+    fn edited(&self, edit: &Edit) -> Option<Self> {
+        edit.apply(&self.case)
+    }
 }
 
 /// A way into the text of a case.
@@ -54,8 +51,9 @@ enum Segment {
     Index(usize),
 }
 
+/// A part that could be left out.
 #[derive(Debug)]
-struct Edit {
+pub struct Edit {
     /// Where; below `steps` relative to a call.
     at: Path,
     /// What takes its place, from there; nothing if it is left out.
@@ -155,16 +153,9 @@ impl Edit {
     /// The case without the part, if that is one.
     fn apply(&self, case: &Case) -> Option<Reduction> {
         let mut tree = tree(case);
-        let mut call = None;
+        let neutral = self.is_neutral(case, &tree);
         match &self.calls {
-            None => {
-                if let [Segment::Key(steps), Segment::Index(i)] = &self.at[..]
-                    && steps == "steps"
-                {
-                    call = tree["steps"][i].get("call").is_some().then(|| calls_before(case, *i));
-                }
-                edit(&mut tree, &self.at, self.keep.as_deref())?;
-            }
+            None => edit(&mut tree, &self.at, self.keep.as_deref())?,
             Some(calls) => {
                 for step in calls {
                     edit(&mut tree["steps"][step]["call"], &self.at, self.keep.as_deref())?;
@@ -184,13 +175,70 @@ impl Edit {
             }
         }
         let smaller: Case = serde_json::from_value(tree).ok()?;
-        (smaller != *case && smaller.validate().is_ok()).then_some(Reduction { case: smaller, call })
+        (smaller != *case && smaller.validate().is_ok()).then_some(Reduction { case: smaller, neutral })
     }
 }
 
-/// How many calls come before that step.
-fn calls_before(case: &Case, step: usize) -> usize {
-    case.steps[..step].iter().filter(|step| matches!(step, crate::case::Step::Call(_))).count()
+impl Edit {
+    /// Whether it takes away only what is the same in all calls, and changes no position.
+    fn is_neutral(&self, case: &Case, tree: &Tree) -> bool {
+        let Some(calls) = &self.calls else {
+            let unused =
+                |segment: &Segment| ["classes", "objects"].iter().any(|key| *segment == Segment::Key((*key).into()));
+            return self.at.len() == 2 && self.keep.is_none() && unused(&self.at[0]);
+        };
+        let dynamic = match &self.at[..] {
+            [Segment::Key(args), Segment::Index(i), ..] if args == "args" => {
+                let numbers = &case.options.static_argnums;
+                numbers.iter().all(|n| usize::try_from(*n).is_ok_and(|n| n != *i))
+            }
+            [Segment::Key(kwargs), Segment::Key(name), ..] if kwargs == "kwargs" => {
+                case.options.static_argnames.iter().all(|other| other.as_str() != name)
+            }
+            _ => return false,
+        };
+        let all = calls.len() == case.calls().count() && case.calls().all(|call| call.options.is_none());
+        // What goes, with what stays of it taken out.
+        let rest = |step: &usize| -> Option<Tree> {
+            let mut part = follow(&tree["steps"][step]["call"], &self.at)?.clone();
+            if let Some(keep) = &self.keep {
+                *keep.iter().try_fold(&mut part, part_mut)? = Tree::Null;
+            }
+            Some(part)
+        };
+        let same = calls.iter().all(|step| rest(step) == rest(&calls[0]));
+        let level = self.keep.as_ref().is_none_or(|keep| {
+            let part = follow(&tree["steps"][calls[0]]["call"], &self.at);
+            dynamic && part.is_some_and(|part| is_child(case, part, keep))
+        });
+        all && same && level
+    }
+}
+
+/// Whether the way from a value leads to one of its children as a pytree.
+fn is_child(case: &Case, value: &Tree, way: &[Segment]) -> bool {
+    use Segment::{Index, Key};
+    match way {
+        [Index(_)] => true,
+        [Key(form), Index(_)] => form == "tuple",
+        [Key(form), Key(_)] | [Key(form), Index(_), Index(1)] => form == "dict" || form == "ordered_dict",
+        [Key(form), Key(part), Index(_)] => match form.as_str() {
+            "new" => part == "args" || part == "children",
+            "tree_partial" => part == "args",
+            _ => false,
+        },
+        [Key(form), Key(part), Key(_)] | [Key(form), Key(part), Index(_), Index(1)] if form == "default_dict" => {
+            part == "items"
+        }
+        [Key(form), Key(part), Key(field)] if form == "new" && part == "fields" => {
+            let class = value["new"]["class"].as_str().and_then(|name| case.classes.get(name));
+            let (Some(Class::Dataclass { data: fields, .. }) | Some(Class::Module { fields, .. })) = class else {
+                return false;
+            };
+            fields.iter().any(|name| name.as_str() == field)
+        }
+        _ => false,
+    }
 }
 
 fn edit(tree: &mut Tree, at: &[Segment], keep: Option<&[Segment]>) -> Option<()> {
@@ -272,10 +320,17 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_left_out_is_named() {
-        let start = case("steps: [{call: {args: [1]}}, {clear: jax}, {call: {args: [2]}}]\n");
-        let calls: Vec<_> = reductions(&start).filter(|reduction| reduction.call.is_some()).collect();
-        assert_eq!(calls.iter().map(|reduction| reduction.call).collect::<Vec<_>>(), [Some(0), Some(1)]);
+    fn what_a_rule_speaks_of_stays_in_its_position() {
+        let start = case(
+            "classes: {N: {node: {}}, Unused: {node: {}}}\n\
+             steps:\n\
+             - call: {args: [[{new: {class: N, children: [{dict: [[1, \"f32[]\"]]}], aux: 2}}, 3]]}\n\
+             - call: {args: [[{new: {class: N, children: [{dict: [[true, \"f32[]\"]]}], aux: 2}}, 3]]}\n",
+        );
+        let small = reduce(start, 10_000, |reduction| reduction.neutral);
+        let texts: Vec<String> = small.arguments().map(ToString::to_string).collect();
+        assert_eq!(texts, ["{1: f32[]}", "{True: f32[]}"]);
+        assert!(small.classes.is_empty());
     }
 
     #[test]

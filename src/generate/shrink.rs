@@ -1,74 +1,73 @@
 //! Shrinking on choices: fewer and lower choices make a simpler case, whatever the choices mean.
 
+use super::descent::{Descent, Simpler};
+
 /// The simplest list of choices that `fails` still accepts, starting from `choices`, which it accepts. At most `budget`
 /// lists are tried.
-pub fn shrink(choices: Vec<u32>, mut budget: usize, mut fails: impl FnMut(&[u32]) -> bool) -> Vec<u32> {
-    let mut best = choices;
-    let mut attempt = |candidate: Vec<u32>, best: &mut Vec<u32>| {
-        if budget == 0 || !simpler(&candidate, best) {
-            return false;
+pub fn shrink(choices: Vec<u32>, budget: usize, mut fails: impl FnMut(&[u32]) -> bool) -> Vec<u32> {
+    Descent::new(Choices(choices)).run(budget, |choices| fails(&choices.0)).0
+}
+
+/// The choices of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choices(pub Vec<u32>);
+
+/// An edit of a list of choices.
+#[derive(Debug, Clone, Copy)]
+pub enum Edit {
+    /// Those from the one to before the other are left out.
+    Delete(usize, usize),
+    /// Likewise, and the one before them is lowered: it often counts what follows.
+    DeleteCounted(usize, usize),
+    /// One becomes zero.
+    Zero(usize),
+    /// One is halved.
+    Halve(usize),
+    /// One is lowered by one.
+    Lower(usize),
+}
+
+impl Simpler for Choices {
+    type Edit = Edit;
+
+    fn edits(&self) -> Vec<Edit> {
+        let len = self.0.len();
+        let mut all = Vec::new();
+        for width in [32, 16, 8, 4, 3, 2, 1] {
+            let mut end = len;
+            while end > 0 {
+                let start = end.saturating_sub(width);
+                all.extend([Edit::Delete(start, end), Edit::DeleteCounted(start, end)]);
+                end = start;
+            }
         }
-        budget -= 1;
-        let better = fails(&candidate);
-        if better {
-            *best = candidate;
+        all.extend((0..len).flat_map(|i| [Edit::Zero(i), Edit::Halve(i), Edit::Lower(i)]));
+        all
+    }
+
+    fn edited(&self, edit: &Edit) -> Option<Self> {
+        let mut choices = self.0.clone();
+        match *edit {
+            Edit::Delete(start, end) => drop(choices.drain(start..end)),
+            Edit::DeleteCounted(start, end) => {
+                choices.drain(start..end);
+                let counts = choices.get_mut(start.checked_sub(1)?)?;
+                *counts = counts.checked_sub(1)?;
+            }
+            Edit::Zero(i) => choices[i] = 0,
+            Edit::Halve(i) => choices[i] /= 2,
+            Edit::Lower(i) => choices[i] = choices[i].checked_sub(1)?,
         }
-        better
-    };
-    loop {
-        let before = best.clone();
-        delete_spans(&mut best, &mut attempt);
-        lower_each(&mut best, &mut attempt);
-        if best == before {
-            return best;
-        }
+        is_simpler(&choices, &self.0).then_some(Self(choices))
     }
 }
 
 /// Shorter is simpler; of the same length the lexicographically lower. Trailing zeros are free, since a source that has
 /// run out of choices gives zeros.
-fn simpler(a: &[u32], b: &[u32]) -> bool {
+fn is_simpler(a: &[u32], b: &[u32]) -> bool {
     let trimmed = |choices: &[u32]| choices.iter().rposition(|choice| *choice != 0).map_or(0, |last| last + 1);
     let (a, b) = (&a[..trimmed(a)], &b[..trimmed(b)]);
     (a.len(), a) < (b.len(), b)
-}
-
-fn delete_spans(best: &mut Vec<u32>, attempt: &mut impl FnMut(Vec<u32>, &mut Vec<u32>) -> bool) {
-    for width in [32, 16, 8, 4, 3, 2, 1] {
-        let mut end = best.len();
-        while end > 0 {
-            let start = end.saturating_sub(width);
-            let mut shorter = best.clone();
-            shorter.drain(start..end);
-            if !attempt(shorter, best) {
-                // A deletion often needs one choice fewer counted just before it.
-                let mut counted = best.clone();
-                counted.drain(start..end);
-                if start > 0 && counted[start - 1] > 0 {
-                    counted[start - 1] -= 1;
-                    attempt(counted, best);
-                }
-            }
-            end = start.min(best.len());
-        }
-    }
-}
-
-fn lower_each(best: &mut Vec<u32>, attempt: &mut impl FnMut(Vec<u32>, &mut Vec<u32>) -> bool) {
-    let mut i = 0;
-    while i < best.len() {
-        let mut low = 0;
-        while i < best.len() && low < best[i] {
-            let mut lower = best.clone();
-            lower[i] = low;
-            if attempt(lower, best) {
-                break;
-            }
-            // Zero first, then halfway up, then one below.
-            low = if low == 0 { best[i] / 2 } else { best[i] - 1 }.max(low + 1);
-        }
-        i += 1;
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A source of choices: random, or played back.
+//! A source of choices: random, played back, or a fuzzer's bytes.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -17,6 +17,7 @@ pub struct Source {
 enum Feed {
     Random(Box<ChaCha8Rng>),
     Playback(std::vec::IntoIter<u32>),
+    Bytes(std::vec::IntoIter<u8>),
 }
 
 impl Source {
@@ -32,6 +33,13 @@ impl Source {
         Self { feed: Feed::Playback(choices.into_iter()), made: Vec::new() }
     }
 
+    /// Choices from a fuzzer's bytes, and the simplest after their end. Most choices are among few and take one byte, so that
+    /// a byte is what a mutator changes to change one of them.
+    #[must_use]
+    pub fn bytes(bytes: Vec<u8>) -> Self {
+        Self { feed: Feed::Bytes(bytes.into_iter()), made: Vec::new() }
+    }
+
     /// A number in `0..bound`.
     pub fn below(&mut self, bound: u32) -> u32 {
         let choice = match &mut self.feed {
@@ -41,6 +49,15 @@ impl Source {
                 ((u64::from(random.next_u32()) * u64::from(bound)) >> 32) as u32
             }
             Feed::Playback(choices) => choices.next().unwrap_or(0) % bound,
+            Feed::Bytes(bytes) => {
+                let mut byte = || u32::from(bytes.next().unwrap_or(0));
+                let number = match bound {
+                    ..=0x100 => byte(),
+                    ..=0x1_0000 => byte() | byte() << 8,
+                    _ => byte() | byte() << 8 | byte() << 16 | byte() << 24,
+                };
+                number % bound
+            }
         };
         if bound > 1 {
             self.made.push(choice);
@@ -62,6 +79,12 @@ impl Source {
             step if step % 2 == 1 => step / 2 + 1,
             step => -(step / 2),
         }
+    }
+
+    /// Any number of 64 bits; the nearer to zero, the simpler.
+    pub fn bits(&mut self) -> u64 {
+        let [low, high] = [self.below(u32::MAX), self.below(u32::MAX)];
+        u64::from(high) << 32 | u64::from(low)
     }
 
     /// One of the items; the first is the simplest.
@@ -102,9 +125,24 @@ impl Source {
     }
 }
 
+#[cfg(feature = "arbitrary")]
+impl<'a> arbitrary::Arbitrary<'a> for Source {
+    fn arbitrary(bytes: &mut arbitrary::Unstructured<'a>) -> arbitrary::Result<Self> {
+        let rest = bytes.len();
+        Ok(Self::bytes(bytes.bytes(rest)?.to_vec()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_choices_and_end_in_the_simplest() {
+        let mut source = Source::bytes(vec![7, 0x34, 0x12]);
+        assert_eq!([source.below(5), source.below(1), source.below(0x1_0000), source.below(9)], [2, 0, 0x1234, 0]);
+        assert_eq!(source.choices(), [2, 0x1234, 0]);
+    }
 
     #[test]
     fn numbers_begin_near_zero_and_cover_the_range() {

@@ -10,6 +10,7 @@ pub mod matrix;
 pub mod merge;
 pub mod mutants;
 pub mod profile;
+pub mod reach;
 pub mod rulebook;
 pub mod script;
 pub mod sweep;

@@ -113,12 +113,18 @@ impl Spec {
     /// If it is broken, which the tests exclude.
     #[must_use]
     pub fn embedded() -> Self {
-        let mut files = Vec::new();
-        collect_embedded(&EMBEDDED, &mut files);
-        match Self::from_files(files) {
+        match Self::from_files(Self::embedded_files()) {
             Ok(spec) => spec,
             Err(diagnostics) => panic!("the embedded spec is broken:\n{diagnostics}"),
         }
+    }
+
+    /// The files of the spec that came with this program.
+    #[must_use]
+    pub fn embedded_files() -> Vec<SpecFile> {
+        let mut files = Vec::new();
+        collect_embedded(&EMBEDDED, &mut files);
+        files
     }
 
     /// The spec in a folder.

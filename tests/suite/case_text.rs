@@ -2,10 +2,9 @@
 
 use jitkey::case::text::{from_json, from_yaml, to_json, to_yaml};
 use jitkey::case::{Array, Call, Case, Step, Value, Verdict};
+use jitkey::generate::strategy::any_value;
 use proptest::prelude::*;
 use rstest::rstest;
-
-use super::common::any_value;
 
 proptest! {
     #[test]

@@ -31,6 +31,8 @@ fn stderr(output: &Output) -> String {
 #[case::matrix(&["matrix", "--help"])]
 #[case::rulebook(&["rulebook", "--help"])]
 #[case::sweep(&["sweep", "--help"])]
+#[case::mutants(&["mutants", "--help"])]
+#[case::generate(&["generate", "--help"])]
 fn help(#[context] context: Context, #[case] arguments: &[&str]) {
     let output = jitkey(arguments);
     assert!(output.status.success());
@@ -45,6 +47,37 @@ fn check_reference_conforms() {
     assert!(stdout(&output).contains("seed 0x1"));
 }
 
+#[test]
+fn generated_pairs_are_files_of_cases() {
+    let output =
+        jitkey(&["generate", "jax.jit@0.6.2", "--pairs", "60", "--rules", "weak-type", "--rules", "none-leaves"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pairs.yaml");
+    fs::write(&file, stdout(&output)).unwrap();
+    let predicted = jitkey(&["predict", file.to_str().unwrap()]);
+    assert_eq!(predicted.status.code(), Some(0), "{}", stderr(&predicted));
+    let lines = stdout(&predicted);
+    assert!(lines.lines().count() >= 50, "{lines}");
+    assert!(lines.lines().all(|line| line.contains("\"as_expected\":true")), "{lines}");
+}
+
+#[test]
+fn statistics_say_what_is_reached() {
+    let output = jitkey(&["generate", "--pairs", "3000", "--statistics"]);
+    let text = stdout(&output);
+    assert!(text.contains(&format!("{0} of {0} rules", rules_of("jax.jit"))), "{text}");
+    for part in ["pytree-structure", "static_keyword", "PRNG key array", "containers around", "pairs in one case"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!text.contains("no case:"), "{text}");
+}
+
+fn rules_of(implementation: &str) -> usize {
+    let version: jitkey::spec::Version = super::common::NEWEST.parse().unwrap();
+    jitkey::generate::Generator::new(&super::common::SPEC, implementation, &version, |_| true).unwrap().rules().len()
+}
+
 #[rstest]
 #[case::no_target(&["check"], 2, "required arguments")]
 #[case::unknown_target(&["check", "jax.git"], 2, "`jax.git` is no target")]
@@ -54,6 +87,8 @@ fn check_reference_conforms() {
 #[case::no_such_python(&["check", "jax.jit", "--python", "/no/python"], 3, "could not be started")]
 #[case::bad_seed(&["check", "reference", "--seed", "soon"], 2, "a seed is a number")]
 #[case::bad_shard(&["check", "reference", "--shard", "3/2"], 2, "a part is written K/N")]
+#[case::generate_unknown(&["generate", "jax.git"], 2, "there is no implementation `jax.git`")]
+#[case::generate_nothing(&["generate", "--rules", "nonsense"], 2, "no rule about jax.jit matches")]
 #[case::no_such_id(&["show", "weak-type/flop"], 2, "did you mean `weak-type/flip`?")]
 #[case::no_such_file(&["predict", "nowhere.yaml"], 2, "nowhere.yaml")]
 #[case::no_such_report(&["merge", "nowhere.json"], 2, "nowhere.json")]

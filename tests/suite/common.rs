@@ -8,7 +8,6 @@ use jitkey::generate::Generator;
 use jitkey::model::{ModelError, Prediction, predict};
 use jitkey::spec::{Profile, Rule, Spec, Version};
 use jitkey::target::{About, Observation, Reference, Target, TargetError};
-use proptest::prelude::*;
 
 /// The spec that is built in.
 pub static SPEC: LazyLock<Spec> = LazyLock::new(Spec::embedded);
@@ -83,37 +82,4 @@ impl<F: Fn(&Case) -> Case + Send> Target for Liar<F> {
     fn observe(&mut self, cases: &[Case]) -> Result<Vec<Observation>, TargetError> {
         self.reference.observe(&cases.iter().map(&self.lie).collect::<Vec<_>>())
     }
-}
-
-/// Any value that needs no class and no object, as text forms see it.
-pub fn any_value() -> impl Strategy<Value = jitkey::case::Value> {
-    use jitkey::case::{DictItems, Dtype, Form, Value};
-    let dtypes: Vec<Dtype> = Dtype::all().collect();
-    let scalar = prop_oneof![
-        Just(Value::None),
-        any::<bool>().prop_map(Value::Bool),
-        any::<i64>().prop_map(|n| Value::Int(n.into())),
-        any::<i128>().prop_map(Value::Int),
-        any::<f64>().prop_filter("NaN is not equal to itself", |f| !f.is_nan()).prop_map(Value::Float),
-        "[a-z~:>\\[\\]{}#'\" \\n]{0,8}".prop_map(|text| Form::Str(text).into()),
-        "[a-z]{0,4}".prop_map(|text| Form::Bytes(text).into()),
-        (-4_i64..4, -4_i64..4).prop_map(|(start, stop)| Form::Range(vec![start, stop]).into()),
-        (prop::sample::select(dtypes), prop::collection::vec(0_u64..5, 0..4), any::<bool>()).prop_filter_map(
-            "no library makes it",
-            |(dtype, shape, weak)| {
-                let dims: Vec<_> = shape.iter().map(u64::to_string).collect();
-                let text = format!("{}{dtype}[{}]", if weak { "~" } else { "" }, dims.join(","));
-                text.parse().ok().map(Value::Array)
-            }
-        ),
-    ];
-    scalar.prop_recursive(4, 24, 4, |inner| {
-        let items = prop::collection::vec(inner.clone(), 0..4);
-        prop_oneof![
-            items.clone().prop_map(Value::List),
-            items.clone().prop_map(|items| Form::Tuple(items).into()),
-            items.clone().prop_map(|items| Form::Frozenset(items).into()),
-            prop::collection::vec((inner.clone(), inner), 0..3).prop_map(|items| Form::Dict(DictItems(items)).into()),
-        ]
-    })
 }

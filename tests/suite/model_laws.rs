@@ -2,10 +2,11 @@
 //! call hits if and only if its key is the same.
 
 use jitkey::case::{Call, Case, DictItems, Form, JitOptions, Step, Value, Verdict};
+use jitkey::generate::strategy::any_value;
 use jitkey::spec::Profile;
 use proptest::prelude::*;
 
-use super::common::{NEWEST, SPEC, any_value, behaviour};
+use super::common::{NEWEST, SPEC, behaviour};
 
 fn profile(implementation: &str) -> &'static Profile {
     SPEC.profile(implementation, &NEWEST.parse().unwrap()).unwrap()

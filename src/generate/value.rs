@@ -1,0 +1,68 @@
+//! Any value at all, whatever the rules speak of: what text forms and keys must get along with.
+
+use super::Source;
+use crate::case::{DictItems, Dtype, Form, Value};
+
+/// How many containers stand in each other at most.
+const DEPTH: u32 = 4;
+/// What a text may be made of: signs that YAML, Python or the notation of arrays could take for their own.
+const SIGNS: [char; 20] =
+    ['a', 'b', 'z', '0', '~', ':', '>', '[', ']', '{', '}', '#', '\'', '"', ' ', '\n', '\\', 'é', '𝄞', '\u{7f}'];
+
+impl Source {
+    /// A value that needs no class and no object of a case: numbers, texts, arrays of all dtypes, and containers of them.
+    pub fn value(&mut self) -> Value {
+        self.value_within(DEPTH)
+    }
+
+    fn value_within(&mut self, depth: u32) -> Value {
+        if depth == 0 || self.below(3) != 2 {
+            return self.scalar();
+        }
+        let count = self.below(4);
+        let items = |source: &mut Self| (0..count).map(|_| source.value_within(depth - 1)).collect();
+        match self.below(4) {
+            0 => Form::Tuple(items(self)).into(),
+            1 => Value::List(items(self)),
+            2 => {
+                let pairs = (0..count).map(|_| (self.key(), self.value_within(depth - 1))).collect();
+                Form::Dict(DictItems(pairs)).into()
+            }
+            _ => Form::Frozenset(items(self)).into(),
+        }
+    }
+
+    fn scalar(&mut self) -> Value {
+        match self.below(9) {
+            0 => self.array(),
+            1 => Value::None,
+            2 => Value::Bool(self.one_in(2)),
+            3 => Value::Int(i128::from(self.below(4)) - 1),
+            4 => Value::Float(f64::from(self.below(5)) / 2.0 - 1.0),
+            5 => Form::Str(self.text()).into(),
+            6 => Value::Int(i128::from(self.bits().cast_signed()) << self.below(64)),
+            7 => Value::Float(Some(f64::from_bits(self.bits())).filter(|float| !float.is_nan()).unwrap_or(-0.0)),
+            _ => Form::Range(vec![i64::from(self.below(8)) - 4, i64::from(self.below(8)) - 4]).into(),
+        }
+    }
+
+    /// A key of a dict: mostly a short name, as in real programs.
+    fn key(&mut self) -> Value {
+        if self.one_in(4) { self.scalar() } else { Form::Str(char::from(b'a' + self.below(5) as u8).into()).into() }
+    }
+
+    fn text(&mut self) -> String {
+        (0..self.below(6)).map(|_| *self.pick(&SIGNS)).collect()
+    }
+
+    fn array(&mut self) -> Value {
+        let dtypes: Vec<Dtype> = Dtype::all().collect();
+        let plain = Dtype::named("f32").expect("a dtype");
+        let dtype = if self.one_in(2) { *self.pick(&dtypes) } else { plain };
+        let shape: Vec<String> = (0..self.below(4)).map(|_| self.below(5).to_string()).collect();
+        let prefix = *self.pick(&["", "~", "np:"]);
+        let text = format!("{prefix}{dtype}[{}]", shape.join(","));
+        // No library makes some of them, such as a weakly typed bool.
+        Value::Array(text.parse().unwrap_or_else(|_| "f32[]".parse().expect("an array")))
+    }
+}

@@ -1,0 +1,306 @@
+//! What has to hold whatever comes in: each an equation that panics where it doesn't hold. The fuzz targets feed them bytes,
+//! the tests random choices and what fuzzers found before.
+//!
+//! The types of inputs print as the case that they are about (`cargo fuzz fmt`), and refuse bytes that make none.
+
+pub mod naive;
+mod yaml;
+
+use std::fmt;
+use std::sync::LazyLock;
+
+pub use yaml::mutated;
+
+use crate::case::{Call, Case, JitOptions, Layer, LayerSet, Step, Value, Verdict, text};
+use crate::generate::{Discard, Generator, Source};
+use crate::model::{Prediction, predict};
+use crate::spec::{Profile, Spec, SpecFile, Version};
+use crate::target::protocol::{HelloReply, Reply, Request};
+
+static SPEC: LazyLock<Spec> = LazyLock::new(Spec::embedded);
+
+/// The newest profiles of the implementations that pairs are made for.
+static NEWEST: LazyLock<Vec<(Generator<'static>, &'static Profile)>> = LazyLock::new(|| {
+    let newest = |name: &&'static str| {
+        let profiles = SPEC.profiles.iter().filter(|profile| profile.profile == *name);
+        let profile = profiles.max_by(|a, b| a.versions.lowest().cmp(&b.versions.lowest()))?;
+        let version: Version = profile.versions.lowest();
+        Some((Generator::new(&SPEC, name, &version, |_| true)?, profile))
+    };
+    SPEC.implementations().iter().filter_map(newest).collect()
+});
+
+fn jax_jit() -> &'static Profile {
+    NEWEST.iter().map(|(_, profile)| *profile).find(|profile| profile.profile == "jax.jit").expect("there is a profile")
+}
+
+/// What makes an input of choices.
+pub trait FromChoices: Sized {
+    /// The input, if the choices make one.
+    fn from_choices(source: &mut Source) -> Result<Self, Discard>;
+}
+
+/// `read(write(read(text))) = read(text)`, and no text makes the reader, the check or the model panic.
+pub fn case_text(input: &str) {
+    let Ok(case) = text::from_yaml::<Case>(input) else { return };
+    let yaml = text::to_yaml(&case);
+    let json = text::to_json(&case);
+    let from_yaml: Case = text::from_yaml(&yaml).expect("what was written as YAML can be read");
+    let from_json: Case = text::from_json(&json).expect("what was written as JSON can be read");
+    assert_eq!(text::to_yaml(&from_yaml), yaml);
+    assert_eq!(text::to_json(&from_json), json);
+    assert_eq!(text::to_json(&from_yaml), json, "YAML and JSON say different things");
+    if case.validate().is_ok() {
+        for profile in &SPEC.profiles {
+            let _ = predict(&case, profile);
+        }
+    }
+}
+
+/// A file of the spec is read, or refused with places that are in it, and never makes the loader panic. The first line says
+/// which file it is: `# rules/x.yaml`. The files beside it are as few as a rule of `jax.jit` needs.
+pub fn spec_text(input: &str) {
+    static BESIDE: LazyLock<Vec<SpecFile>> = LazyLock::new(|| {
+        let needed = ["contexts.yaml", "profiles/jax_jit.yaml"];
+        Spec::embedded_files().into_iter().filter(|file| needed.contains(&file.name.as_str())).collect()
+    });
+    let name = input.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or("rules/fuzzed.yaml").trim();
+    let fuzzed = SpecFile { name: name.to_owned(), text: input.to_owned() };
+    let files = BESIDE.iter().filter(|file| file.name != name).cloned().chain([fuzzed]).collect();
+    let Err(errors) = Spec::from_files(files) else { return };
+    assert!(!errors.0.is_empty(), "refused without a reason");
+    for error in errors.0.iter().filter(|error| error.file.ends_with(name)) {
+        let there = error.line >= 1 && error.column >= 1 && error.line <= input.lines().count().max(1) + 1;
+        assert!(there, "no such place: {error}");
+    }
+    assert!(!errors.to_string().is_empty());
+}
+
+/// No line makes the readers of the protocol panic, and `read(write(read(line))) = read(line)`.
+pub fn protocol_line(input: &str) {
+    for line in input.lines() {
+        if let Ok(reply) = text::from_json::<Reply>(line) {
+            let written = text::to_json(&reply);
+            let again: Reply = text::from_json(&written).expect("a reply that was written can be read");
+            assert_eq!(text::to_json(&again), written);
+            assert!(!written.contains('\n'), "a reply of two lines");
+        }
+        if let Ok(hello) = text::from_json::<HelloReply>(line) {
+            let written = text::to_json(&hello);
+            assert!(text::from_json::<HelloReply>(&written).is_ok(), "{written}");
+        }
+        if let Ok(request) = text::from_json::<Request>(line) {
+            let written = text::to_json(&request);
+            let again: Request = text::from_json(&written).expect("a request that was written can be read");
+            assert_eq!(text::to_json(&again), written);
+        }
+    }
+}
+
+/// A generated pair, of any implementation.
+pub struct RuledPair {
+    rules: String,
+    profile: &'static Profile,
+    pair: crate::generate::Pair,
+}
+
+impl FromChoices for RuledPair {
+    fn from_choices(source: &mut Source) -> Result<Self, Discard> {
+        let (generator, profile) = source.pick(&NEWEST);
+        let (plan, pair) = generator.any(source)?;
+        Ok(Self { rules: plan.name(), profile, pair })
+    }
+}
+
+impl fmt::Debug for RuledPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}\n{}", self.rules, self.profile.profile, text::to_yaml(&self.pair.case))
+    }
+}
+
+impl RuledPair {
+    /// `rule(pair) = model(pair)`
+    pub fn rule_is_model(&self) {
+        let expected = &self.pair.expected.calls;
+        // What a rule leaves to the model is the campaign's business.
+        if let Ok(predictions) = predict(&self.pair.case, self.profile)
+            && !expected.is_empty()
+        {
+            let model: Vec<_> = predictions.iter().map(Prediction::behaviour).collect();
+            assert_eq!(&model, expected, "{self:?}");
+        }
+    }
+
+    /// `naive(pair) = model(pair)`, for what the naive model knows of `jax.jit`.
+    pub fn naive_is_model(&self) {
+        naive_is_model(&self.pair.case);
+    }
+
+    /// Explanations are of misses only, and complete: a call whose arguments are taken from the earlier one where the
+    /// explanation says that they differ is not traced.
+    pub fn is_explained(&self) {
+        is_explained(&self.pair.case, self.profile);
+    }
+}
+
+fn naive_is_model(case: &Case) {
+    if let (Some(naive), Ok(predictions)) = (naive::predict(case), predict(case, jax_jit())) {
+        let model: Vec<Verdict> = predictions.into_iter().map(|call| call.verdict).collect();
+        assert_eq!(naive, model, "the naive model and the model differ in\n{}", text::to_yaml(case));
+    }
+}
+
+fn is_explained(case: &Case, profile: &Profile) {
+    let Ok(predictions) = predict(case, profile) else { return };
+    for (i, call) in predictions.iter().enumerate() {
+        let missed = match &call.verdict {
+            Verdict::Missed(missed) => *missed,
+            Verdict::Error(_) => continue,
+        };
+        if missed.is_empty() {
+            assert!(call.differences.is_empty(), "a hit with a difference, call {}:\n{}", i + 1, text::to_yaml(case));
+        }
+    }
+    // Arguments alone can be taken over: what else differs is no value.
+    let calls: Vec<&Call> = case.calls().collect();
+    let (Some(last), [first, second]) = (predictions.last(), &calls[..]) else { return };
+    let traced = |verdict: &Verdict| matches!(verdict, Verdict::Missed(missed) if missed.contains(Layer::Trace));
+    if case.steps.len() != 2
+        || !traced(&predictions[0].verdict)
+        || !traced(&last.verdict)
+        || last.differences.is_empty()
+    {
+        return;
+    }
+    let mut repaired = (*second).clone();
+    for difference in &last.differences {
+        let path = difference.path.to_string();
+        let argument = path.strip_prefix("args[").and_then(|rest| rest.split(']').next()).and_then(|i| i.parse().ok());
+        let argument: Option<usize> = argument;
+        match argument.and_then(|i| Some((repaired.args.get_mut(i)?, first.args.get(i)?))) {
+            Some((place, earlier)) => place.clone_from(earlier),
+            None => return,
+        }
+    }
+    // What is made anew for each call is never what it was.
+    let same = Case { steps: vec![Step::Call((*first).clone()), Step::Call((*first).clone())], ..case.clone() };
+    let hits =
+        |case: &Case| predict(case, profile).is_ok_and(|calls| calls.len() == 2 && calls[1].verdict == Verdict::HIT);
+    if hits(&same) {
+        let repaired = Case { steps: vec![Step::Call((*first).clone()), Step::Call(repaired)], ..case.clone() };
+        assert!(hits(&repaired), "the explanation is not complete:\n{}\n{:?}", text::to_yaml(case), last.differences);
+    }
+}
+
+/// Calls of `jax.jit` with arbitrary arguments, in any order and again and again.
+pub struct Calls {
+    case: Case,
+}
+
+impl FromChoices for Calls {
+    fn from_choices(source: &mut Source) -> Result<Self, Discard> {
+        let options = match source.below(3) {
+            0 => JitOptions::default(),
+            _ => JitOptions { static_argnums: vec![0], ..JitOptions::default() },
+        };
+        let pool: Vec<Vec<Value>> =
+            (0..=source.below(4)).map(|_| (0..=source.below(2)).map(|_| source.value()).collect()).collect();
+        // Each of them once, so that none is without meaning, and then any.
+        let mut args = pool.clone();
+        args.extend((0..source.below(5)).map(|_| source.pick(&pool).clone()));
+        let call = |args| Step::Call(Call { args, ..Call::default() });
+        let case = Case { options, steps: args.into_iter().map(call).collect(), ..Case::default() };
+        case.validate().map_err(|error| Discard::Broken(error.to_string()))?;
+        Ok(Self { case })
+    }
+}
+
+impl fmt::Debug for Calls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text::to_yaml(&self.case))
+    }
+}
+
+impl Calls {
+    fn of(&self, calls: &[&Call]) -> Option<Vec<Verdict>> {
+        let steps = calls.iter().map(|call| Step::Call((*call).clone())).collect();
+        let case = Case { steps, ..self.case.clone() };
+        Some(predict(&case, jax_jit()).ok()?.into_iter().map(|call| call.verdict).collect())
+    }
+
+    /// Whether a second call misses layers after a first one; `None` if either raises.
+    fn missed(&self, first: &Call, second: &Call) -> Option<LayerSet> {
+        match &self.of(&[first, second])?[..] {
+            [Verdict::Missed(_), Verdict::Missed(missed)] => Some(*missed),
+            _ => None,
+        }
+    }
+
+    /// The laws of an equality, for the keys: `a ~ a`, `a ~ b ⇒ b ~ a`, `a ~ b ∧ b ~ c ⇒ a ~ c`, each at the layers that a
+    /// second call can miss; and the order of the layers: what misses a lower one misses those above.
+    ///
+    /// A leaf that the fast path doesn't take is the exception: it misses it again and again.
+    pub fn keys_are_equalities(&self) {
+        let calls: Vec<&Call> = self.case.calls().collect();
+        let hits = |a, b, layer| self.missed(a, b).map(|missed| !missed.contains(layer));
+        let (a, b, c) = (calls[0], calls[calls.len() / 2], calls[calls.len() - 1]);
+        let slow = self.case.arguments().any(is_never_fast);
+        let layers: &[Layer] = if slow { &[Layer::Trace] } else { &[Layer::Dispatch, Layer::Trace] };
+        for layer in layers.iter().copied() {
+            assert_ne!(hits(a, a, layer), Some(false), "not the same as itself at {layer}:\n{self:?}");
+            if let (Some(ab), Some(ba)) = (hits(a, b, layer), hits(b, a, layer)) {
+                assert_eq!(ab, ba, "not symmetric at {layer}:\n{self:?}");
+            }
+            if hits(a, b, layer) == Some(true) && hits(b, c, layer) == Some(true) {
+                assert_ne!(hits(a, c, layer), Some(false), "not transitive at {layer}:\n{self:?}");
+            }
+        }
+        if let Some(missed) = self.missed(a, b) {
+            let word = Verdict::WORDS.iter().any(|(_, verdict)| *verdict == Verdict::Missed(missed));
+            assert!(word, "misses {missed} and not what is above:\n{self:?}");
+        }
+    }
+
+    /// What a call finds after others is what it finds after each of them alone: a layer is missed if it is missed after each,
+    /// and a hit above ends the search.
+    pub fn history_is_a_union(&self) {
+        let calls: Vec<&Call> = self.case.calls().collect();
+        let Some(verdicts) = self.of(&calls) else { return };
+        let all = |verdicts: &[Verdict]| verdicts.iter().all(|verdict| matches!(verdict, Verdict::Missed(_)));
+        if !all(&verdicts) {
+            return;
+        }
+        for (i, verdict) in verdicts.iter().enumerate().skip(1) {
+            let mut missed = LayerSet::ALL;
+            for earlier in &calls[..i] {
+                let Some(alone) = self.missed(earlier, calls[i]) else { return };
+                missed = missed.and(alone);
+            }
+            assert_eq!(*verdict, Verdict::Missed(missed), "call {} of\n{self:?}", i + 1);
+        }
+    }
+
+    /// `naive(calls) = model(calls)`
+    pub fn naive_is_model(&self) {
+        naive_is_model(&self.case);
+    }
+}
+
+/// An array of float0, which XLA doesn't have.
+fn is_never_fast(value: &Value) -> bool {
+    matches!(value, Value::Array(array) if array.dtype.is_float0()) || value.children().into_iter().any(is_never_fast)
+}
+
+#[cfg(feature = "arbitrary")]
+macro_rules! arbitrary_from_choices {
+    ($($input:ty),*) => {$(
+        impl<'a> arbitrary::Arbitrary<'a> for $input {
+            fn arbitrary(bytes: &mut arbitrary::Unstructured<'a>) -> arbitrary::Result<Self> {
+                Self::from_choices(&mut Source::arbitrary(bytes)?).map_err(|_| arbitrary::Error::IncorrectFormat)
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "arbitrary")]
+arbitrary_from_choices!(RuledPair, Calls);
