@@ -51,12 +51,12 @@ impl Source {
             Feed::Playback(choices) => choices.next().unwrap_or(0) % bound,
             Feed::Bytes(bytes) => {
                 let mut byte = || u32::from(bytes.next().unwrap_or(0));
-                let number = match bound {
-                    ..=0x100 => byte(),
-                    ..=0x1_0000 => byte() | byte() << 8,
-                    _ => byte() | byte() << 8 | byte() << 16 | byte() << 24,
+                let width = match bound {
+                    ..=0x100 => 1,
+                    0x101..=0x1_0000 => 2,
+                    _ => 4,
                 };
-                number % bound
+                (0..width).map(|i| byte() << (8 * i)).fold(0, |number, part| number | part) % bound
             }
         };
         if bound > 1 {

@@ -266,7 +266,7 @@ fn sorted(items: &[(Value, Value)]) -> Option<Vec<(Value, Value)>> {
         all.retain(|(other, _)| *other != key);
         all.push((key, item));
     }
-    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    all.sort_by_key(|(key, _)| *key);
     Some(all.into_iter().map(|(_, item)| item.clone()).collect())
 }
 
