@@ -440,9 +440,8 @@ impl<'s> Hunt<'_, 's, '_> {
             && self.campaign.wrong(self.alone, case) == self.wrong
     }
 
-    /// The case without all that it can do without. What the rules speak
-    /// of stays, in its position, and another witness still says the same; where the rules stand alone nobody does, and the
-    /// case stays as it is.
+    /// The case without all that it can do without. What the rules speak of stays, in its position, and another witness
+    /// still says the same; where the rules stand alone nobody does, and the case stays as it is.
     fn reduced(&mut self, case: Case, expected: &[Behaviour]) -> Case {
         if !matches!(self.alone, Alone::Target | Alone::Model) {
             return case;
