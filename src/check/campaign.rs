@@ -25,7 +25,7 @@ const DRAWS: u64 = 8;
 const SHRUNK: usize = 10;
 /// How many cases are tried to make one disagreement small.
 const SHRINK_BUDGET: usize = 600;
-/// How many parts are tried to be left out of it afterwards.
+/// How many cases with a part left out are tried afterwards.
 const REDUCE_BUDGET: usize = 600;
 /// How many pairs of a single rule are tried before a composed disagreement is taken as composed.
 const ALONE_TRIES: u64 = 48;
@@ -446,7 +446,14 @@ impl<'s> Hunt<'_, 's, '_> {
         if !matches!(self.alone, Alone::Target | Alone::Model) {
             return case;
         }
-        reduce(case, REDUCE_BUDGET, |reduction| reduction.neutral && self.shows(&reduction.case, expected))
+        let mut rest = REDUCE_BUDGET;
+        reduce(case, |reduction| {
+            if !reduction.neutral || rest == 0 {
+                return false;
+            }
+            rest -= 1;
+            self.shows(&reduction.case, expected)
+        })
     }
 }
 

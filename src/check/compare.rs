@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Behaviour, Case, LayerSet, Verdict};
-use crate::model::{ModelError, Prediction, predict};
+use crate::model::{ModelError, behaviour};
 use crate::spec::Profile;
 use crate::target::{CallObservation, Observation};
 
@@ -89,8 +89,8 @@ pub fn judge(
     // A target that didn't compare a program with one made on an empty cache says nothing of whether it is stale.
     let seen = |(i, call): (usize, Behaviour)| call.seen_by(visible, compared.get(i) == Some(&true));
     let as_seen = |calls: Vec<Behaviour>| calls.into_iter().enumerate().map(seen).collect::<Vec<_>>();
-    let model = match predict(case, profile) {
-        Ok(model) => as_seen(model.iter().map(Prediction::behaviour).collect()),
+    let model = match behaviour(case, profile) {
+        Ok(model) => as_seen(model),
         Err(ModelError::Unbuildable(_)) => return Judgement::Unbuildable,
         Err(error @ ModelError::Unsupported(_)) => return Judgement::Unpredictable(error.to_string()),
     };

@@ -76,7 +76,7 @@ pub fn differences(case: &Case, profile: &Profile) -> Vec<Difference> {
     let mut last = Vec::new();
     for step in &case.steps {
         match simulation.step(step) {
-            Ok(Some(prediction)) => last = prediction.differences,
+            Ok(Some(prediction)) => last = prediction.differences().to_vec(),
             Ok(None) => {}
             Err(_) => return Vec::new(),
         }

@@ -5,14 +5,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::campaign::{BATCH, lock};
 use super::{Campaign, Finding, Hazards, Shard};
-use crate::case::{Behaviour, Case, LayerSet};
+use crate::case::{Case, LayerSet};
 use crate::generate::{Generator, reduce};
-use crate::model::{ModelError, Prediction, predict};
+use crate::model::behaviour;
 use crate::spec::{Mutant, Profile, Spec, Version};
 use crate::target::Mutated;
-
-/// How many parts are tried to be left out of the smallest case of a mutant.
-const PARTS: usize = 10_000;
 
 /// How a mutant was found.
 #[derive(Debug)]
@@ -89,9 +86,8 @@ pub fn hunt<'s>(spec: &'s Spec, mutants: &[&'s Mutant], how: Hunt) -> Result<Fat
 
 /// A campaign on the newest profile of `implementation`, and the version that it stands for.
 fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt) -> Result<(Campaign<'s>, String), String> {
-    let of = |profile: &&Profile| profile.profile == implementation;
-    let newest = spec.profiles.iter().filter(of).max_by(|a, b| a.versions.lowest().cmp(&b.versions.lowest()));
-    let profile = newest.ok_or_else(|| format!("there is no profile of {implementation}"))?;
+    let profile =
+        spec.newest_profile(implementation).ok_or_else(|| format!("there is no profile of {implementation}"))?;
     let version: Version = profile.versions.lowest();
     let generator = Generator::new(spec, &profile.profile, &version, |_| true).expect("there is a profile");
     let campaign = Campaign {
@@ -113,11 +109,7 @@ fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt) -> Result<(Camp
 /// Whether the mutant does something else than the model of `profile` says.
 #[must_use]
 pub fn differs(mutant: &Mutated<'_>, profile: &Profile, case: &Case) -> bool {
-    unmutated(case, profile).is_ok_and(|model| mutant.calls(case).is_ok_and(|calls| calls != model))
-}
-
-fn unmutated(case: &Case, profile: &Profile) -> Result<Vec<Behaviour>, ModelError> {
-    Ok(predict(case, profile)?.iter().map(Prediction::behaviour).collect())
+    behaviour(case, profile).is_ok_and(|model| mutant.calls(case).is_ok_and(|calls| calls != model))
 }
 
 /// A mutant that is hunted.
@@ -176,7 +168,7 @@ impl<'s> Field<'_, 's> {
         let Some(drawn) = self.campaign.case_at(index) else { return };
         let expected = &drawn.pair.expected.calls;
         if index < self.how.control {
-            let model = unmutated(&drawn.pair.case, self.campaign.profile);
+            let model = behaviour(&drawn.pair.case, self.campaign.profile);
             let mut control = lock(&self.control);
             control.0 += 1;
             if model.is_ok_and(|model| model != *expected) {
@@ -200,7 +192,7 @@ impl<'s> Field<'_, 's> {
                 let finding =
                     self.campaign.shown_by(drawn, &mut prey.target.clone()).map_err(|error| error.to_string())?;
                 finding.map(|finding| {
-                    let smallest = reduce(finding.case.clone(), PARTS, |reduction| {
+                    let smallest = reduce(finding.case.clone(), |reduction| {
                         differs(&prey.target, self.campaign.profile, &reduction.case)
                     });
                     Kill { pairs: index + 1, finding, smallest }

@@ -129,8 +129,8 @@ impl Row {
                     let words: Vec<_> = verdicts.iter().map(ToString::to_string).collect();
                     row.disagreement = Some(format!("the model says {}", words.join(", ")));
                 }
-                let again = predictions.into_iter().skip(1).find(|call| !call.differences.is_empty());
-                row.changed = again.map_or_else(Vec::new, |call| call.differences);
+                let again = predictions.into_iter().skip(1).find(|call| !call.differences().is_empty());
+                row.changed = again.map_or_else(Vec::new, |call| call.differences().to_vec());
                 row.changed.iter_mut().for_each(|difference| name_argument(difference, &recorded.arguments));
             }
         }

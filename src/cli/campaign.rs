@@ -10,7 +10,7 @@ use super::{CliError, Running};
 use crate::check::{Campaign, Hazards, Shard};
 use crate::generate::Generator;
 use crate::report::json::{Part, Report};
-use crate::spec::{Rule, Spec, Version, glob};
+use crate::spec::{Spec, Version, glob};
 use crate::target::environment::Progress;
 use crate::target::{About, TargetName, open};
 
@@ -44,13 +44,12 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
     parsed.map_err(|_| "a seed is a number such as 42 or 0x5eed1".to_owned())
 }
 
-/// Whether a rule is one of those asked for.
-pub(super) fn wanted(rules: &[String]) -> Result<impl Fn(&Rule) -> bool + use<>, CliError> {
-    let of = |pattern: &String| {
-        glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of rule ids")))
-    };
-    let globs: Vec<_> = rules.iter().map(of).collect::<Result<_, _>>()?;
-    Ok(move |rule: &Rule| globs.is_empty() || globs.iter().any(|glob| glob.is_match(&rule.id)))
+/// Whether an id is one of those asked for: all, if none is.
+pub(super) fn wanted(patterns: &[String]) -> Result<impl Fn(&str) -> bool + use<>, CliError> {
+    let of =
+        |pattern: &String| glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of ids")));
+    let globs: Vec<_> = patterns.iter().map(of).collect::<Result<_, _>>()?;
+    Ok(move |id: &str| globs.is_empty() || globs.iter().any(|glob| glob.is_match(id)))
 }
 
 impl Pairs {
@@ -93,8 +92,9 @@ impl Pairs {
             about.version.parse().map_err(|_| CliError::Usage(format!("`{}` is no version", about.version)))?;
         let profile =
             spec.profile(&about.implementation, &version).expect("opening a target checks that it has a profile");
-        let generator =
-            Generator::new(spec, &profile.profile, &version, wanted(&self.rules)?).expect("there is a profile");
+        let wanted = wanted(&self.rules)?;
+        let generator = Generator::new(spec, &profile.profile, &version, |rule| wanted(&rule.id));
+        let generator = generator.expect("there is a profile");
         let (generator, unknown_flags) = generator.with_flags(&about.flags);
         let generator = if self.trace_only { generator.tracing_only() } else { generator };
         if generator.rules().len() == 0 {

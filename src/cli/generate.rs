@@ -37,8 +37,9 @@ impl Generate {
             None => (self.of.as_str(), version_of(None, &CaseFile::bare(&self.of, Case::default()))),
         };
         let (version, profile) = profile(spec, api, &version)?;
-        let generator =
-            Generator::new(spec, &profile.profile, &version, wanted(&self.rules)?).expect("there is a profile");
+        let wanted = wanted(&self.rules)?;
+        let generator = Generator::new(spec, &profile.profile, &version, |rule| wanted(&rule.id));
+        let generator = generator.expect("there is a profile");
         if generator.rules().len() == 0 {
             return Err(CliError::Usage(format!("no rule about {api} matches; `jitkey list rules` shows them")));
         }

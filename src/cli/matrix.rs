@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use indexmap::IndexMap;
 
-use super::campaign::Pairs;
+use super::campaign::{Pairs, wanted};
 use super::{CliError, End, input, print, write};
 use crate::check::Shard;
 use crate::report::json::Report;
@@ -42,7 +42,8 @@ pub(super) struct MatrixOf {
 
 impl MatrixOf {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
-        let wanted = super::campaign::wanted(&self.pairs.rules)?;
+        let asked_for = wanted(&self.pairs.rules)?;
+        let wanted = |rule: &Rule| asked_for(&rule.id);
         let mut columns: Vec<Column> = self.saved(spec)?.into_iter().map(Column::of).collect();
         let names: Vec<TargetName> = match (&self.targets[..], &self.from[..], &self.pairs.running.python) {
             ([], [], None) => {

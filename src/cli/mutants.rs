@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::campaign::{seed, spinner};
+use super::campaign::{seed, spinner, wanted};
 use super::{CliError, End, print, style};
 use crate::check::{Hunt, hunt};
 use crate::report::mutants::text;
-use crate::spec::{Spec, glob};
+use crate::spec::Spec;
 
 /// Hunt the mutants of the spec: models with a defect, each of which pairs that the rules make have to find.
 #[derive(Debug, Args)]
@@ -29,11 +29,7 @@ const CONTROL: u64 = 10_240;
 
 impl MutantsOf {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
-        let of = |pattern: &String| {
-            glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of ids")))
-        };
-        let globs: Vec<_> = self.ids.iter().map(of).collect::<Result<_, _>>()?;
-        let wanted = |id: &str| globs.is_empty() || globs.iter().any(|glob| glob.is_match(id));
+        let wanted = wanted(&self.ids)?;
         let mutants: Vec<_> = spec.mutants.iter().filter(|mutant| wanted(&mutant.id)).collect();
         if mutants.is_empty() {
             return Err(CliError::Usage("no mutant matches; spec/mutants.yaml has them".to_owned()));

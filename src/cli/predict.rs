@@ -94,7 +94,7 @@ fn simulate(file: &CaseFile, profile: &Profile) -> Result<(Vec<Behaviour>, Vec<V
     for step in &file.case.steps {
         if let Some(prediction) = simulation.step(step)? {
             predictions.0.push(prediction.behaviour());
-            predictions.1.push(prediction.differences);
+            predictions.1.push(prediction.differences().to_vec());
         }
     }
     Ok(predictions)

@@ -7,7 +7,7 @@ use clap::Args;
 use super::predict::{profile, version_of};
 use super::{CliError, End, input, print, write};
 use crate::case::{Behaviour, Verdict};
-use crate::model::{Prediction, predict};
+use crate::model::behaviour;
 use crate::report::script::{Claim, ScriptError, script};
 use crate::spec::{CaseFile, Spec};
 use crate::target::TargetName;
@@ -81,8 +81,7 @@ impl Repro {
         let (parsed, profile) = profile(spec, &implementation, &version)?;
         let outcome = file.expect.as_ref().filter(|_| is_own).and_then(|expect| expect.at(&parsed));
         // A planted pair's single verdict is that of its second call.
-        let predicted =
-            || predict(&file.case, profile).ok().map(|calls| calls.iter().map(Prediction::behaviour).collect());
+        let predicted = || behaviour(&file.case, profile).ok();
         let expected = match outcome.map(|outcome| &outcome.calls[..]) {
             Some([second]) if file.case.calls().count() == 2 => vec![Verdict::TRACE.into(), second.clone()],
             Some(calls) => calls.to_vec(),

@@ -22,3 +22,4 @@ pub use reach::Reach;
 pub use reduce::{Reduction, reduce, reductions};
 pub use shrink::shrink;
 pub use source::Source;
+pub use value::near;

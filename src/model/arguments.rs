@@ -4,6 +4,7 @@
 //! Sources: `jax/_src/api_util.py` (static arguments by number and name), `jaxlib/jax_jit.cc` (`ParseArguments`),
 //! `equinox/_jit.py` and `equinox/_compile_utils.py` (binding to the signature, `hashable_partition`).
 
+use std::fmt;
 use std::rc::Rc;
 
 use super::flatten::{Flat, FlattenErrors, Path, Treedef, flatten, flatten_among, text};
@@ -25,6 +26,14 @@ pub struct Aval {
     pub placement: Option<Placement>,
     /// Whether it is where it is because of `in_shardings` alone, and was an array elsewhere before.
     pub moved: bool,
+}
+
+impl fmt::Display for Aval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weak = if self.weak && !self.strong_when_missed { "~" } else { "" };
+        let prng = self.prng.map(|prng| prng.tag()).unwrap_or_default();
+        write!(f, "{weak}{}{prng}{:?}", self.dtype, self.shape)
+    }
 }
 
 /// A dynamic leaf.
@@ -139,6 +148,8 @@ pub struct Invocation<'c> {
     pub kwargs: &'c [(Name, Obj)],
     pub options: &'c JitOptions,
     pub x64: bool,
+    /// What the positional arguments are called, where the function's own parameters don't say it.
+    pub called: &'c [String],
 }
 
 /// The parameters of a function, sorted by kind.
@@ -283,11 +294,7 @@ impl Sorter<'_> {
             if is_static {
                 static_positions.push(i);
             }
-            let path = match self.signature.positional.get(i) {
-                Some(name) => Path::root(name.as_str()),
-                None => Path::root(&format!("args[{i}]")),
-            };
-            argument(path, value, is_static, false, self.uses(self.signature.at(i)), donated.0.contains(&i))?;
+            argument(self.root(i), value, is_static, false, self.uses(self.signature.at(i)), donated.0.contains(&i))?;
         }
         for (name, value) in kwargs {
             let parameter = if self.signature.positional.contains(name) || self.signature.keyword_only.contains(name) {
@@ -333,6 +340,15 @@ impl Sorter<'_> {
         }
     }
 
+    /// The path of a positional argument.
+    fn root(&self, i: usize) -> Path {
+        match (self.call.called.get(i), self.signature.positional.get(i)) {
+            (Some(name), _) => Path::root(name),
+            (None, Some(name)) => Path::root(name.as_str()),
+            (None, None) => Path::root(&format!("args[{i}]")),
+        }
+    }
+
     fn partition(&self) -> Result<Arguments, Raised> {
         let Invocation { function, args, kwargs, options, .. } = self.call;
         // `filter_jit` refuses the options of `jax.jit` that choose arguments, and words of `donate` that it doesn't have.
@@ -371,10 +387,6 @@ impl Sorter<'_> {
             bindable: true,
             batch: None,
         };
-        let root = |i: usize| match self.signature.positional.get(i) {
-            Some(name) => Path::root(name.as_str()),
-            None => Path::root(&format!("args[{i}]")),
-        };
         let flat = |path: Path, value: &Obj| flatten(path, value, &self.errors);
         let mut roots = vec![(flat(Path::root("fun"), function)?, true)];
         let none: Obj = Rc::new(Kind::None);
@@ -382,11 +394,11 @@ impl Sorter<'_> {
         bound.push(none);
         let mut arguments = bound.iter().enumerate();
         if let Some((i, first)) = arguments.next() {
-            roots.push((flat(root(i), first)?, self.uses(self.signature.at(i))));
+            roots.push((flat(self.root(i), first)?, self.uses(self.signature.at(i))));
         }
         let mut rest_tree = Vec::new();
         for (i, value) in arguments {
-            rest_tree.push((flat(root(i), value)?, self.uses(self.signature.at(i))));
+            rest_tree.push((flat(self.root(i), value)?, self.uses(self.signature.at(i))));
         }
         let keywords: Vec<_> = named.iter().map(|(name, value)| (text(name), value.clone())).collect();
         for (name, value) in python::sort_by_key(keywords)? {

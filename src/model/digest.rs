@@ -4,10 +4,9 @@
 //! types where a key may have only values (`1` and `True`), and leaves out what no body can tell: addresses, the hash of an
 //! object, the order of a set, devices and commitment.
 
-use std::rc::Rc;
-
-use super::arguments::{Arguments, Aval, Item};
-use super::key::{Difference, Ingredients};
+use super::arguments::{Arguments, Item};
+use super::difference::Difference;
+use super::key::Ingredients;
 use super::object::{Kind, Obj};
 
 /// What tracing can see of a call, part by part.
@@ -54,7 +53,7 @@ impl Digest {
             }
         }
         for leaf in leaves {
-            see(leaf.path.to_string(), "aval", aval(&leaf.aval));
+            see(leaf.path.to_string(), "aval", leaf.aval.to_string());
         }
         see(String::new(), "positional arguments", positional.to_string());
         let names: Vec<_> = keywords_in_order.iter().map(ToString::to_string).collect();
@@ -89,13 +88,6 @@ pub(super) fn body(function: &Obj) -> &Obj {
         }
         _ => function,
     }
-}
-
-fn aval(aval: &Rc<Aval>) -> String {
-    let Aval { shape, dtype, prng, weak, strong_when_missed, .. } = &**aval;
-    let weak = if *weak && !strong_when_missed { "~" } else { "" };
-    let prng = prng.map(|prng| prng.tag()).unwrap_or_default();
-    format!("{weak}{dtype}{prng}{shape:?}")
 }
 
 /// An object with the types of everything in it.

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use super::arguments::{Arguments, Aval, Invocation, Item, Leaf, sort};
-use super::key::{Difference, Ingredients};
+use super::key::Ingredients;
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::table::{NEVER_FAST, Program};
@@ -36,14 +36,17 @@ fn unknown<T>(what: &str) -> Result<T, Stopped> {
     Err(Stopped::Unknown(ModelError::Unsupported(what.to_owned())))
 }
 
+/// An argument, and its position.
+type Argument<'c> = (usize, &'c Obj);
+
 /// The arguments of a call, by what they are.
 #[derive(Default)]
 struct Parts<'c> {
     functions: Vec<(Parameter, &'c Obj)>,
-    carry: Option<&'c Obj>,
-    mapped: Option<&'c Obj>,
-    operands: &'c [Obj],
-    choice: Option<&'c Obj>,
+    carry: Option<Argument<'c>>,
+    mapped: Option<Argument<'c>>,
+    operands: Vec<Argument<'c>>,
+    choice: Option<Argument<'c>>,
     bounds: Vec<&'c Obj>,
     length: Option<&'c Obj>,
     /// Whether there is something to map over, even if it is nothing.
@@ -65,12 +68,12 @@ impl<'c> Parts<'c> {
                     }
                     _ => return Err(type_error()),
                 },
-                Parameter::Predicate | Parameter::Index => parts.choice = Some(given.ok_or_else(type_error)?),
-                Parameter::Carry => parts.carry = Some(args.get(i).ok_or_else(type_error)?),
-                Parameter::Mapped => parts.mapped = given,
+                Parameter::Predicate | Parameter::Index => parts.choice = Some((i, given.ok_or_else(type_error)?)),
+                Parameter::Carry => parts.carry = Some((i, args.get(i).ok_or_else(type_error)?)),
+                Parameter::Mapped => parts.mapped = given.map(|mapped| (i, mapped)),
                 Parameter::Length => parts.length = given,
                 Parameter::Lower | Parameter::Upper => parts.bounds.push(given.ok_or_else(type_error)?),
-                Parameter::Operands => parts.operands = args.get(i..).unwrap_or_default(),
+                Parameter::Operands => parts.operands = args.iter().enumerate().skip(i).collect(),
             }
         }
         let takes_the_rest = parameters.contains(&Parameter::Operands);
@@ -85,7 +88,6 @@ impl Simulation<'_> {
         parameters: &[Parameter],
         call: &Ingredients<'_>,
         args: &[Obj],
-        differences: &mut Vec<Difference>,
     ) -> Result<LayerSet, Stopped> {
         let parts = Parts::of(parameters, args)?;
         if parts.functions.len() == 1 && parameters.contains(&Parameter::Branches) {
@@ -95,7 +97,7 @@ impl Simulation<'_> {
         let Some((_, first)) = parts.functions.last() else { return Err(Raised::new("ValueError").into()) };
         let mut arguments = self.seen(first, &given, call)?;
         let sliced = match parts.mapped {
-            Some(mapped) => self.seen(first, std::slice::from_ref(mapped), call)?.leaves.len(),
+            Some(mapped) => self.seen_alone(first, mapped, call)?.leaves.len(),
             None => 0,
         };
         if arguments.leaves.iter().any(|leaf| self.profile.uncompilable.contains(&leaf.aval.dtype)) {
@@ -114,23 +116,23 @@ impl Simulation<'_> {
         }
 
         let mut missed = LayerSet::NONE;
-        let mut jaxprs = self.jaxprs(&parts, call, &slice(&arguments, sliced), &mut missed, differences)?;
+        let mut jaxprs = self.jaxprs(&parts, call, &slice(&arguments, sliced), &mut missed)?;
         if parts.carry.is_some() {
             if self.promote(&parts, call, &mut arguments, sliced)? {
-                jaxprs = self.jaxprs(&parts, call, &slice(&arguments, sliced), &mut missed, differences)?;
+                jaxprs = self.jaxprs(&parts, call, &slice(&arguments, sliced), &mut missed)?;
                 if self.promote(&parts, call, &mut arguments, sliced)? {
                     return Err(type_error());
                 }
             }
         } else {
-            self.branches_agree(&parts, call, &given)?;
+            self.branches_agree(&parts, call, &given.values)?;
         }
         let program = self.primitive(jaxprs, steps);
         if let Some(choice) = parts.choice {
-            let choice = self.seen(first, std::slice::from_ref(choice), call)?;
+            let choice = self.seen_alone(first, choice, call)?;
             arguments.leaves.insert(0, index(&choice, parameters.contains(&Parameter::Predicate))?);
         }
-        Ok(self.apply(&Ingredients { arguments: &arguments, ..*call }, program, missed, differences)?)
+        Ok(self.apply(&Ingredients { arguments: &arguments, ..*call }, program, missed)?)
     }
 
     /// The jaxprs of the functions; `missed` learns whether a body ran.
@@ -140,7 +142,6 @@ impl Simulation<'_> {
         call: &Ingredients<'_>,
         arguments: &Arguments,
         missed: &mut LayerSet,
-        differences: &mut Vec<Difference>,
     ) -> Result<Vec<Program>, Stopped> {
         let mut jaxprs = Vec::new();
         for (role, function) in &parts.functions {
@@ -155,7 +156,6 @@ impl Simulation<'_> {
             let program = match found {
                 Some(program) => program,
                 None => {
-                    self.explain(TableName::Trace, key.as_ref(), differences);
                     if self.body_runs(function, &call)? {
                         *missed = missed.with(Layer::Trace);
                     }
@@ -183,7 +183,7 @@ impl Simulation<'_> {
             let stated = inside(function).and_then(|function| function.returns.as_ref());
             if *role == Parameter::Condition {
                 let out = match stated {
-                    Some(returned) => &self.seen(function, std::slice::from_ref(returned), call)?,
+                    Some(returned) => &self.returned(function, returned, call)?,
                     None => &*arguments,
                 };
                 if scalar(out).is_none_or(|leaf| leaf.aval.dtype.name() != "bool") {
@@ -197,9 +197,9 @@ impl Simulation<'_> {
                 _ if parts.scans => return Err(type_error()),
                 _ => returned,
             };
-            let out = self.seen(function, std::slice::from_ref(carry), call)?;
+            let out = self.returned(function, carry, call)?;
             let Some(start) = parts.carry else { continue };
-            let carried = self.seen(function, std::slice::from_ref(start), call)?;
+            let carried = self.seen_alone(function, start, call)?;
             if !same_trees(&carried.items, &out.items)? {
                 return Err(type_error());
             }
@@ -233,7 +233,7 @@ impl Simulation<'_> {
         for (_, function) in &parts.functions {
             let stated = inside(function).and_then(|function| function.returns.clone());
             let output = stated.unwrap_or_else(|| whole(given));
-            outputs.push(self.seen(function, &[output], call)?);
+            outputs.push(self.returned(function, &output, call)?);
         }
         for pair in outputs.windows(2) {
             let alike = |(a, b): (&Leaf, &Leaf)| a.aval.shape == b.aval.shape && a.aval.dtype == b.aval.dtype;
@@ -245,19 +245,23 @@ impl Simulation<'_> {
     }
 
     /// What `function` sees when it is called with these arguments.
-    fn seen(&self, function: &Obj, given: &[Obj], call: &Ingredients<'_>) -> Result<Arguments, Raised> {
-        let options = &JitOptions::default();
-        sort(self.profile, &Invocation { function, args: given, kwargs: &[], options, x64: call.ambient.x64 })
+    fn seen(&self, function: &Obj, given: &Given, call: &Ingredients<'_>) -> Result<Arguments, Raised> {
+        let (options, x64) = (&JitOptions::default(), call.ambient.x64);
+        let invocation = Invocation { function, args: &given.values, kwargs: &[], options, x64, called: &given.called };
+        sort(self.profile, &invocation)
+    }
+
+    fn seen_alone(&self, function: &Obj, argument: Argument<'_>, call: &Ingredients<'_>) -> Result<Arguments, Raised> {
+        self.seen(function, &Given::default().argument(argument), call)
+    }
+
+    /// What `function` returns, as its caller sees it.
+    fn returned(&self, function: &Obj, value: &Obj, call: &Ingredients<'_>) -> Result<Arguments, Raised> {
+        self.seen(function, &Given::default().with(value.clone(), "out"), call)
     }
 
     /// Calls the primitive: its fast path, then what is below.
-    fn apply(
-        &mut self,
-        call: &Ingredients<'_>,
-        program: Program,
-        missed: LayerSet,
-        differences: &mut Vec<Difference>,
-    ) -> Result<LayerSet, Raised> {
+    fn apply(&mut self, call: &Ingredients<'_>, program: Program, missed: LayerSet) -> Result<LayerSet, Raised> {
         let leaves = &call.arguments.leaves;
         let mut dispatch_key = None;
         if !leaves.iter().any(|leaf| leaf.never_fast) {
@@ -270,9 +274,6 @@ impl Simulation<'_> {
                 (None, key) => dispatch_key = key,
             }
         }
-        if differences.is_empty() {
-            self.explain(TableName::Dispatch, dispatch_key.as_ref(), differences);
-        }
         let outcome = match leaves.iter().find_map(|leaf| leaf.error_when_missed.clone()) {
             Some(raised) => Err(raised),
             None => self.build(call, program, missed.with(Layer::Dispatch), Layer::Compile),
@@ -283,26 +284,46 @@ impl Simulation<'_> {
     }
 }
 
+/// What the functions are called with.
+#[derive(Default)]
+struct Given {
+    values: Vec<Obj>,
+    /// What the values are in the call.
+    called: Vec<String>,
+}
+
+impl Given {
+    fn with(mut self, value: Obj, called: impl Into<String>) -> Self {
+        self.values.push(value);
+        self.called.push(called.into());
+        self
+    }
+
+    fn argument(self, (i, value): Argument<'_>) -> Self {
+        self.with(value.clone(), format!("args[{i}]"))
+    }
+}
+
 /// What the functions are called with; and the number of steps, where bounds say it.
-fn given(parts: &Parts<'_>, x64: bool) -> Result<(Vec<Obj>, Option<u64>), Stopped> {
-    let none = || Rc::new(Kind::None);
-    let Some(carry) = parts.carry else {
+fn given(parts: &Parts<'_>, x64: bool) -> Result<(Given, Option<u64>), Stopped> {
+    let given = Given::default();
+    let mapped = |given: Given| match parts.mapped {
+        Some(mapped) => given.argument(mapped),
+        None => given.with(Rc::new(Kind::None), "None"),
+    };
+    let Some((i, carry)) = parts.carry else {
         return Ok(match parts.mapped {
             // `lax.map` is a scan without a carry.
-            Some(mapped) => (vec![Rc::new(Kind::Tuple(Vec::new())), mapped.clone()], None),
-            None => (parts.operands.to_vec(), None),
+            Some(_) => (mapped(given.with(Rc::new(Kind::Tuple(Vec::new())), "()")), None),
+            None => (parts.operands.iter().fold(given, |given, operand| given.argument(*operand)), None),
         });
     };
     if let [lower, upper] = parts.bounds[..] {
-        let steps = steps(lower, upper, x64)?;
-        let counted = Rc::new(Kind::Tuple(vec![Rc::new(Kind::Int(0)), carry.clone()]));
-        return Ok((vec![counted, none()], Some(steps)));
+        let counted = Kind::Tuple(vec![Rc::new(Kind::Int(0)), carry.clone()]);
+        return Ok((mapped(given.with(Rc::new(counted), format!("(i, args[{i}])"))), Some(steps(lower, upper, x64)?)));
     }
-    let mut given = vec![carry.clone()];
-    if parts.scans {
-        given.push(parts.mapped.cloned().unwrap_or_else(none));
-    }
-    Ok((given, None))
+    let given = given.argument((i, carry));
+    Ok((if parts.scans { mapped(given) } else { given }, None))
 }
 
 /// The number of steps between two bounds of one integer type; a Python int is of any signed type.

@@ -39,7 +39,7 @@ impl Path {
         Self(Some(Rc::new((Self(None), Segment::Root(name.into())))))
     }
 
-    fn is_key(&self) -> bool {
+    pub(super) fn is_key(&self) -> bool {
         self.0.as_ref().is_some_and(|step| matches!(step.1, Segment::Key { .. }))
     }
 
@@ -121,7 +121,7 @@ impl NodeKind {
     }
 
     /// Whether `==` takes them for one.
-    fn same(self, other: Self, by: Equality) -> bool {
+    pub(super) fn same(self, other: Self, by: Equality) -> bool {
         self == other || by.any_dataclass && matches!((self, other), (Self::Dataclass(_), Self::Dataclass(_)))
     }
 }
@@ -167,19 +167,24 @@ impl Treedef {
     /// The first node that differs, by its place in post-order, with the piece of data if it is not the node itself.
     pub fn difference(&self, other: &Self, by: Equality) -> Result<Option<(usize, Option<usize>)>, Raised> {
         for (i, (a, b)) in self.nodes.iter().zip(other.nodes.iter()).enumerate() {
-            let node = a;
             if !a.kind.same(b.kind, by) || a.arity != b.arity || a.data.len() != b.data.len() {
                 return Ok(Some((i, None)));
             }
-            for (j, ((_, a), (_, b))) in a.data.iter().zip(&b.data).enumerate() {
-                let same = by.identity && python::is(a, b);
-                if !same && by.equal && !data_equal(a, b, by, node.in_tuple)? {
+            for (j, ((_, mine), (_, others))) in a.data.iter().zip(&b.data).enumerate() {
+                if !a.same_data(mine, others, by)? {
                     return Ok(Some((i, Some(j))));
                 }
             }
         }
         let shorter = self.nodes.len().min(other.nodes.len());
         Ok((self.nodes.len() != other.nodes.len()).then_some((shorter, None)))
+    }
+}
+
+impl TreeNode {
+    /// Whether a piece of this node's data and one of another node are the same.
+    pub(super) fn same_data(&self, mine: &Obj, others: &Obj, by: Equality) -> Result<bool, Raised> {
+        Ok((by.identity && python::is(mine, others)) || !by.equal || data_equal(mine, others, by, self.in_tuple)?)
     }
 }
 

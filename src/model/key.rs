@@ -22,15 +22,15 @@ use crate::spec::{CallComponent, ComparisonErrors, ContextComponent, Equality, L
 #[derive(Debug)]
 pub struct Key {
     hash: u64,
-    parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
     /// The parts of each leaf that count.
-    components: Vec<LeafComponent>,
+    pub(super) components: Vec<LeafComponent>,
     /// Whether the fast path was missed, below which some leaves look different.
-    missed: bool,
+    pub(super) missed: bool,
 }
 
 #[derive(Debug)]
-enum Part {
+pub(super) enum Part {
     /// Compared as it is.
     Plain(&'static str, Plain),
     Leaf(Path, Rc<Aval>),
@@ -39,7 +39,7 @@ enum Part {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Plain {
+pub(super) enum Plain {
     Number(u64),
     Numbers(Vec<u64>),
     Mask(Vec<bool>),
@@ -61,29 +61,11 @@ impl fmt::Display for Plain {
     }
 }
 
-/// A part in which two keys differ.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Difference {
-    /// Where: the path of a leaf, a node or a static, or empty for the call as a whole.
-    pub path: String,
-    /// Which part of the key.
-    pub component: String,
-    /// In the earlier key.
-    pub before: String,
-    /// In the later key.
-    pub after: String,
-}
+/// The part that is what the layer above found.
+pub(super) const PROGRAM: &str = "program";
 
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.component)?;
-        if !self.path.is_empty() {
-            write!(f, " at {}", self.path)?;
-        }
-        write!(f, ": {} was {}", self.after, self.before)
-    }
-}
+/// The part that says which leaves of a partition are arrays.
+pub(super) const MASK: &str = "which leaves are arrays";
 
 /// What a key is made of, besides the table's own words.
 #[derive(Clone, Copy)]
@@ -114,7 +96,7 @@ impl Key {
     fn without(skipped: usize, table: &Table, call: &Ingredients<'_>, above: Option<Program>) -> Self {
         let mut parts = Vec::new();
         if let Some(program) = above {
-            parts.push(Part::Plain("program", Plain::Number(program.0)));
+            parts.push(Part::Plain(PROGRAM, Plain::Number(program.0)));
         }
         if call.generation > 0 && belongs_to_wrapper(table, call) {
             parts.push(Part::Plain("wrapper", Plain::Number(call.generation)));
@@ -152,7 +134,7 @@ impl Key {
         }
         if !call.arguments.mask.is_empty() && table.statics.is_some() {
             call.arguments.mask.hash(&mut hasher);
-            parts.push(Part::Plain("which leaves are arrays", Plain::Mask(call.arguments.mask.clone())));
+            parts.push(Part::Plain(MASK, Plain::Mask(call.arguments.mask.clone())));
         }
         for item in &call.arguments.items[skipped..] {
             match item {
@@ -207,57 +189,6 @@ impl Key {
         }
         Ok(true)
     }
-
-    /// Everything in which `self`, the later key, differs from `earlier`.
-    #[must_use]
-    pub fn differences(&self, earlier: &Self) -> Vec<Difference> {
-        let mut found = Vec::new();
-        let mut report = |path: String, component: &str, before: String, after: String| {
-            found.push(Difference { path, component: component.to_owned(), before, after });
-        };
-        let trees = |key: &Self| {
-            key.parts
-                .iter()
-                .filter_map(|part| match part {
-                    Part::Tree(treedef, by) => Some((treedef.clone(), *by)),
-                    _ => None,
-                })
-                .collect::<Vec<_>>()
-        };
-        let mut structure_differs = false;
-        for ((before, by), (after, _)) in trees(earlier).iter().zip(trees(self)) {
-            if let Ok(Some((node, data))) = before.difference(&after, *by) {
-                structure_differs |= data.is_none();
-                tree_difference(before, &after, node, data, &mut report);
-            }
-        }
-        if structure_differs {
-            return found;
-        }
-        for (after, before) in self.parts.iter().zip(&earlier.parts) {
-            match (before, after) {
-                (Part::Plain(name, before), Part::Plain(_, after)) if before != after && *name != "program" => {
-                    report(String::new(), name, before.to_string(), after.to_string());
-                }
-                (Part::Leaf(_, before), Part::Leaf(path, after)) => {
-                    for component in &self.components {
-                        let [before, after] = [before, after].map(|aval| Facet::of(*component, aval, self.missed));
-                        if before != after {
-                            report(path.to_string(), leaf_word(*component), before.to_string(), after.to_string());
-                        }
-                    }
-                }
-                (Part::Static(_, before, by), Part::Static(path, after, _)) => {
-                    if let Some(component) = static_difference(before, after, *by) {
-                        let (before, after) = told_apart(before, after);
-                        report(path.to_string(), component, before, after);
-                    }
-                }
-                _ => {}
-            }
-        }
-        found
-    }
 }
 
 fn statics_same(a: &Obj, b: &Obj, by: Equality) -> Result<bool, Raised> {
@@ -273,51 +204,14 @@ fn statics_same(a: &Obj, b: &Obj, by: Equality) -> Result<bool, Raised> {
     if by.equal { python::equal(a, b) } else { Ok(false) }
 }
 
-/// The texts of two objects that are not the same, even if they look alike.
-fn told_apart(before: &Obj, after: &Obj) -> (String, String) {
-    let (before, mut after) = (python::repr(before), python::repr(after));
-    if before == after {
-        after = format!("another {after}");
-    }
-    (before, after)
-}
-
-fn static_difference(a: &Obj, b: &Obj, by: Equality) -> Option<&'static str> {
+/// What in two statics differs, if anything does.
+pub(super) fn static_difference(a: &Obj, b: &Obj, by: Equality) -> Option<&'static str> {
     match statics_same(a, b, by) {
         Ok(true) => None,
         Err(_) => Some("static value (its comparison raises)"),
         Ok(false) if by.same_type && !python::same_type(a, b) && python::equal(a, b) == Ok(true) => Some("static type"),
         Ok(false) if by.hash && python::equal(a, b) == Ok(true) => Some("static hash"),
         Ok(false) => Some("static value"),
-    }
-}
-
-fn tree_difference(
-    before: &Treedef,
-    after: &Treedef,
-    node: usize,
-    data: Option<usize>,
-    report: &mut impl FnMut(String, &str, String, String),
-) {
-    let (Some(old), Some(new)) = (before.nodes.get(node), after.nodes.get(node)) else {
-        let longer = if before.nodes.len() > after.nodes.len() { before } else { after };
-        let path = longer.nodes[node].path.to_string();
-        report(path, "structure", format!("{} nodes", before.nodes.len()), format!("{} nodes", after.nodes.len()));
-        return;
-    };
-    match data {
-        Some(i) => {
-            let ((_, old), (path, new)) = (&old.data[i], &new.data[i]);
-            let (old, new) = told_apart(old, new);
-            report(path.to_string(), "structure", old, new);
-        }
-        None => {
-            let word = |node: &super::flatten::TreeNode| match node.arity {
-                0 => node.kind.word().to_owned(),
-                n => format!("{} of {n}", node.kind.word()),
-            };
-            report(new.path.to_string(), "structure", word(old), word(new));
-        }
     }
 }
 
@@ -465,7 +359,7 @@ fn mesh(mesh: Option<&Mesh>, with_devices: bool) -> Vec<String> {
 
 /// One part of an aval.
 #[derive(PartialEq, Eq, Hash)]
-enum Facet<'a> {
+pub(super) enum Facet<'a> {
     Shape(&'a [u64]),
     Dtype(Dtype, Option<Prng>),
     Flag(bool),
@@ -474,7 +368,7 @@ enum Facet<'a> {
 }
 
 impl<'a> Facet<'a> {
-    fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
+    pub fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
         let Aval { shape, dtype, prng, weak, strong_when_missed, placement, moved } = aval;
         let place =
             |words: fn(&Placement, usize) -> String| Self::Place(placement.as_ref().map(|at| words(at, shape.len())));
@@ -550,7 +444,7 @@ impl fmt::Display for Facet<'_> {
     }
 }
 
-fn leaf_word(component: LeafComponent) -> &'static str {
+pub(super) fn leaf_word(component: LeafComponent) -> &'static str {
     match component {
         LeafComponent::Shape => "shape",
         LeafComponent::CanonicalDtype => "dtype",

@@ -4,8 +4,8 @@
 //! rules, and the rules never mention the model: they are independent witnesses.
 //!
 //! A call goes the way of the data: [`build`] makes Python objects of the case's values, [`arguments`] sorts them into
-//! trees and statics, [`flatten`] makes leaves and treedefs, [`key`] makes each table's key, [`table`] looks it up, and
-//! [`walk`] asks the tables from the top, for each step of [`predict`] ([`eager`] for loops that run outside of `jit`,
+//! trees and statics, [`flatten`] makes leaves and treedefs, [`key`] makes each table's key, [`table`] looks it up ([`difference`] says why
+//! it isn't there), and [`walk`] asks the tables from the top, for each step of [`predict`] ([`eager`] for loops that run outside of `jit`,
 //! [`compiled`] for what was compiled ahead of time); [`running`] says what the program then raises and returns. Python's own
 //! `==`, `hash` and `is` are in [`python`].
 
@@ -14,6 +14,7 @@ mod arguments;
 mod buffers;
 mod build;
 mod compiled;
+mod difference;
 mod digest;
 mod eager;
 mod flatten;
@@ -27,10 +28,11 @@ mod table;
 mod walk;
 mod wrapper;
 
+pub use difference::{Difference, Explanation};
 pub use flatten::Path;
-pub use key::{Difference, Key};
+pub use key::Key;
 pub use object::Raised;
-pub use predict::{ModelError, Prediction, Simulation, predict};
+pub use predict::{ModelError, Prediction, Simulation, behaviour, predict};
 
 #[cfg(test)]
 mod tests;

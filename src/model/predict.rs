@@ -8,10 +8,11 @@ use super::arguments::{Arguments, Invocation, sort};
 use super::buffers::Gone;
 use super::build::{BuildError, Namespace};
 use super::compiled::Compiled;
+use super::difference::{Difference, Explanation};
 use super::digest::Digest;
 use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
-use super::key::{Difference, Ingredients};
+use super::key::Ingredients;
 use super::object::{Kind, Obj, Raised};
 use super::running::{body_output, shardings_are_known};
 use super::table::{Entries, Program};
@@ -48,13 +49,20 @@ impl From<BuildError> for ModelError {
 pub struct Prediction {
     /// How deep it goes.
     pub verdict: Verdict,
-    /// For a call that misses the fast path: how its key differs from the one filed there last.
-    pub differences: Vec<Difference>,
+    /// Why each layer was missed that has a key nearby, from the top; empty unless asked for.
+    pub explanations: Vec<Explanation>,
     /// What the call has that the program which serves it was not traced from.
     pub stale: Option<Difference>,
 }
 
 impl Prediction {
+    /// How the key of the topmost layer that was missed differs from the nearest one.
+    #[must_use]
+    pub fn differences(&self) -> &[Difference] {
+        let differences = self.explanations.iter().map(|explanation| &explanation.differences[..]);
+        differences.into_iter().find(|differences| !differences.is_empty()).unwrap_or_default()
+    }
+
     /// What a target that sees everything would observe.
     #[must_use]
     pub fn behaviour(&self) -> Behaviour {
@@ -70,6 +78,11 @@ pub fn predict(case: &Case, profile: &Profile) -> Result<Vec<Prediction>, ModelE
         predictions.extend(simulation.step(step)?);
     }
     Ok(predictions)
+}
+
+/// The same, as a target that sees everything would observe it.
+pub fn behaviour(case: &Case, profile: &Profile) -> Result<Vec<Behaviour>, ModelError> {
+    Ok(predict(case, profile)?.iter().map(Prediction::behaviour).collect())
 }
 
 /// A cache, simulated over the steps of a case.
@@ -89,8 +102,10 @@ pub struct Simulation<'c> {
     gone: Gone,
     /// The compiled objects, by the numbers of the calls that made them.
     compiled: HashMap<usize, Compiled>,
-    calls: usize,
+    pub(super) calls: usize,
     pub(super) explains: bool,
+    /// Those of the call that is being served.
+    pub(super) explanations: Vec<Explanation>,
 }
 
 impl<'c> Simulation<'c> {
@@ -107,7 +122,7 @@ impl<'c> Simulation<'c> {
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
         let (programs, primitives, gone) = (Vec::new(), Vec::new(), Gone::default());
         let (wrappers, generations) = (Wrappers::default(), Generations::default());
-        let (compiled, calls, explains) = (HashMap::new(), 0, false);
+        let (compiled, calls, explains, explanations) = (HashMap::new(), 0, false, Vec::new());
         Ok(Self {
             case,
             profile,
@@ -122,6 +137,7 @@ impl<'c> Simulation<'c> {
             compiled,
             calls,
             explains,
+            explanations,
         })
     }
 
@@ -235,7 +251,7 @@ impl<'c> Simulation<'c> {
         }
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let x64 = ambient.x64;
-        let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64 };
+        let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64, called: &[] };
         if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
             return self.call_eagerly(parameters, call, &invocation);
         }
@@ -251,7 +267,6 @@ impl<'c> Simulation<'c> {
         let owner = self.wrappers.of(self.profile.keyed_by, form, name, &function, options);
         let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
         let fast = self.fast_arguments(&invocation);
-        let mut differences = Vec::new();
         let outcome = match &sorted {
             _ if ambient.bypasses && self.calls_the_wrapper(call.via) => Ok(Served::by_nothing()),
             Err(raised) => Err(raised.clone()),
@@ -274,7 +289,7 @@ impl<'c> Simulation<'c> {
                     Some(Ok(arguments)) => Some(Ingredients { arguments, ..whole }),
                     Some(Err(_)) => None,
                 };
-                self.walk(&whole, fast.as_ref(), raises, &mut differences)
+                self.walk(&whole, fast.as_ref(), raises)
             }
         };
         let stale = match (&outcome, &sorted) {
@@ -308,7 +323,17 @@ impl<'c> Simulation<'c> {
         self.names.returned(returned);
         let verdict =
             outcome.map_or_else(|Raised(class)| Verdict::Error(class), |Served { missed, .. }| Verdict::Missed(missed));
-        Ok(Prediction { verdict, differences, stale })
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale })
+    }
+
+    /// What was noted for the call. A key that isn't there is no miss of its layer where nothing is made for it, as when a
+    /// wrapper's body is found in another table.
+    fn explanations(&mut self, verdict: &Verdict) -> Vec<Explanation> {
+        let mut explanations = std::mem::take(&mut self.explanations);
+        if let Verdict::Missed(missed) = verdict {
+            explanations.retain(|explanation| missed.contains(explanation.layer));
+        }
+        explanations
     }
 
     /// Whether the wrapper itself is called, and not one of its methods.
@@ -386,7 +411,8 @@ impl<'c> Simulation<'c> {
             function.ok_or_else(|| ModelError::Unsupported("compiled objects of lost functions".to_owned()))?;
         let options = compiled.call_options();
         let x64 = ambient.x64;
-        let sorted = sort(self.profile, &Invocation { function: &function, args, kwargs, options: &options, x64 });
+        let sorted =
+            sort(self.profile, &Invocation { function: &function, args, kwargs, options: &options, x64, called: &[] });
         let outcome = match &sorted {
             Err(raised) => Err(raised.clone()),
             Ok(arguments) => compiled.takes(arguments, self.profile)?,
@@ -407,7 +433,7 @@ impl<'c> Simulation<'c> {
         };
         self.names.returned(returned);
         let verdict = outcome.map_or_else(|Raised(class)| Verdict::Error(class), |()| Verdict::HIT);
-        Ok(Prediction { verdict, differences: Vec::new(), stale })
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale })
     }
 
     pub(super) fn digest(&self, Program(number): Program) -> &Rc<Digest> {
@@ -442,11 +468,10 @@ impl<'c> Simulation<'c> {
             wrapper: None,
             generation: 0,
         };
-        let mut differences = Vec::new();
         let outcome = match ambient.bypasses {
             // Python's own loop, which calls the functions.
             true => Ok(Served::by_nothing().missed),
-            false => self.eager(parameters, &whole, args, &mut differences),
+            false => self.eager(parameters, &whole, args),
         };
         let verdict = match outcome {
             Ok(missed) => Verdict::Missed(missed),
@@ -456,7 +481,7 @@ impl<'c> Simulation<'c> {
         let returned = call.returns.as_ref().map(|returns| self.names.build(returns)).transpose()?;
         self.names.returned(returned);
         // What a loop returns is its carry, which doesn't say which trace it is from: no target compares it.
-        Ok(Prediction { verdict, differences, stale: None })
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale: None })
     }
 
     /// The arguments as the fast path sorts them, where it sorts them otherwise; an error where it can't describe them.

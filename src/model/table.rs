@@ -2,6 +2,7 @@
 
 use std::rc::{Rc, Weak};
 
+use super::difference::{Difference, told_apart};
 use super::key::Key;
 use super::object::{Kind, Obj, Raised};
 use super::python;
@@ -32,6 +33,8 @@ struct Shelf {
 #[derive(Debug)]
 struct Entry {
     key: Key,
+    /// The number of the call that filed it.
+    call: usize,
     program: Program,
     /// When it was used last.
     used: u64,
@@ -63,7 +66,23 @@ impl Entries {
             // A function that can't be hashed is no key, whatever is in the table.
             python::hash(function)?;
         }
-        let mut found = None;
+        let i = match self.position(function, by)? {
+            Some(i) => i,
+            None => {
+                let owner = match by.map(|key| key.held) {
+                    None => Owner::Nobody,
+                    Some(Held::Weakly) => Owner::Weak(Rc::downgrade(function)),
+                    Some(Held::Strongly) => Owner::Strong(function.clone()),
+                };
+                self.shelves.push(Shelf { owner, entries: Vec::new() });
+                self.shelves.len() - 1
+            }
+        };
+        Ok(&mut self.shelves[i])
+    }
+
+    /// Where the shelf of `function` is.
+    fn position(&self, function: &Obj, by: Option<FunctionKey>) -> Result<Option<usize>, Raised> {
         for (i, shelf) in self.shelves.iter().enumerate() {
             let mine = match (shelf.owner.function(), by.map(|key| key.by)) {
                 (None, None) => true,
@@ -75,20 +94,10 @@ impl Entries {
                 _ => false,
             };
             if mine {
-                found = Some(i);
-                break;
+                return Ok(Some(i));
             }
         }
-        let i = found.unwrap_or_else(|| {
-            let owner = match by.map(|key| key.held) {
-                None => Owner::Nobody,
-                Some(Held::Weakly) => Owner::Weak(Rc::downgrade(function)),
-                Some(Held::Strongly) => Owner::Strong(function.clone()),
-            };
-            self.shelves.push(Shelf { owner, entries: Vec::new() });
-            self.shelves.len() - 1
-        });
-        Ok(&mut self.shelves[i])
+        Ok(None)
     }
 
     /// The program of `key` in `table`, if there is one. Comparing may raise.
@@ -108,9 +117,16 @@ impl Entries {
     }
 
     /// Files `program` under `key`; what was not used for longest gives way where the table is full.
-    pub fn file(&mut self, function: &Obj, table: &Table, key: Key, program: Program) -> Result<(), Raised> {
+    pub fn file(
+        &mut self,
+        function: &Obj,
+        table: &Table,
+        key: Key,
+        program: Program,
+        call: usize,
+    ) -> Result<(), Raised> {
         self.uses += 1;
-        let entry = Entry { key, program, used: self.uses };
+        let entry = Entry { key, call, program, used: self.uses };
         self.shelf(function, table.function)?.entries.push(entry);
         if table.size.is_some_and(|size| self.entries().count() > size) {
             let oldest = self.entries().map(|entry| entry.used).min();
@@ -123,9 +139,32 @@ impl Entries {
         self.shelves.iter().flat_map(|shelf| &shelf.entries)
     }
 
-    /// The key that was filed last.
-    pub fn latest(&self) -> Option<&Key> {
-        self.shelves.iter().rev().find_map(|shelf| shelf.entries.last()).map(|entry| &entry.key)
+    /// The call whose key has the fewest differences from `key`, the last of several, and the differences. The keys of other
+    /// functions are looked at if there are none of this one.
+    pub fn nearest(
+        &self,
+        function: &Obj,
+        by: Option<FunctionKey>,
+        key: &Key,
+    ) -> Result<Option<(usize, Vec<Difference>)>, Raised> {
+        let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
+        let others = self.shelves.iter().filter(|_| mine.is_none());
+        let mut nearest: Option<(usize, Vec<Difference>)> = None;
+        for shelf in mine.into_iter().chain(others) {
+            let other = shelf.owner.function().filter(|_| mine.is_none()).map(|owner| {
+                let (before, after) = told_apart(&owner, function);
+                Difference::new("", "function", before, after)
+            });
+            for entry in &shelf.entries {
+                let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key)).collect();
+                let is_nearer =
+                    |(call, known): &(usize, Vec<Difference>)| (differences.len(), *call) <= (known.len(), entry.call);
+                if nearest.as_ref().is_none_or(is_nearer) {
+                    nearest = Some((entry.call, differences));
+                }
+            }
+        }
+        Ok(nearest)
     }
 
     /// Throws everything away that belongs to `function`, or everything at all.

@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use super::arguments::Leaf;
 use super::buffers::uses_a_donated_one;
+use super::difference::Explanation;
 use super::digest::{Digest, body};
-use super::key::{Difference, Ingredients, Key};
+use super::key::{Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::predict::Simulation;
 use super::running::{devices, placements_agree, returning_raises};
@@ -43,6 +44,9 @@ impl<'c> Simulation<'c> {
         let Some((i, table)) = self.table(name) else { return Ok((None, None)) };
         let key = Key::of(table, call, above);
         let found = self.tables[i].find(table, function, &key)?;
+        if found.is_none() && self.explains {
+            self.explain(i, table, function, &key)?;
+        }
         Ok((found, Some(key)))
     }
 
@@ -54,7 +58,7 @@ impl<'c> Simulation<'c> {
         program: Program,
     ) -> Result<(), Raised> {
         match (self.table(name), key) {
-            (Some((i, table)), Some(key)) => self.tables[i].file(function, table, key, program),
+            (Some((i, table)), Some(key)) => self.tables[i].file(function, table, key, program, self.calls),
             _ => Ok(()),
         }
     }
@@ -65,7 +69,6 @@ impl<'c> Simulation<'c> {
         call: &Ingredients<'_>,
         fast: Option<&Ingredients<'_>>,
         body_raises: Option<Raised>,
-        differences: &mut Vec<Difference>,
     ) -> Result<Served, Raised> {
         let missing_raises = || call.ambient.miss_raises.as_deref().map(Raised::new);
         let deepest = match call.via {
@@ -100,7 +103,6 @@ impl<'c> Simulation<'c> {
                 (None, key) => dispatch_key = key,
             }
         }
-        self.explain(TableName::Dispatch, dispatch_key.as_ref(), differences);
         let outcome = match missing_raises() {
             None => self.walk_below(call, body_raises, deepest),
             Some(raised) => Err(raised),
@@ -114,14 +116,19 @@ impl<'c> Simulation<'c> {
         outcome.map(|served| Served { missed: served.missed.with(Layer::Dispatch), ..served })
     }
 
-    /// How a key that was not found differs from the one filed last.
-    pub(super) fn explain(&self, name: TableName, key: Option<&Key>, differences: &mut Vec<Difference>) {
-        if self.explains
-            && let (Some((i, _)), Some(key)) = (self.table(name), key)
-            && let Some(earlier) = self.tables[i].latest()
-        {
-            *differences = key.differences(earlier);
+    /// Notes why `key` was not found.
+    fn explain(&mut self, i: usize, table: &Table, function: &Obj, key: &Key) -> Result<(), Raised> {
+        let layer = match table.table {
+            TableName::Dispatch => Layer::Dispatch,
+            TableName::Trace => Layer::Trace,
+            TableName::Lower => Layer::Lower,
+            TableName::Compile => Layer::Compile,
+            TableName::Infer | TableName::Resources => return Ok(()),
+        };
+        if let Some((nearest, differences)) = self.tables[i].nearest(function, table.function, key)? {
+            self.explanations.push(Explanation { layer, nearest, differences });
         }
+        Ok(())
     }
 
     /// The tables below the fast path, down to the deepest that is asked for.
@@ -255,7 +262,7 @@ impl<'c> Simulation<'c> {
             return Ok(false);
         }
         let program = self.new_program(Rc::new(Digest::of(call)));
-        self.tables[i].file(inner, &table, key, program)?;
+        self.tables[i].file(inner, &table, key, program, self.calls)?;
         self.body_runs(inner, call)
     }
 

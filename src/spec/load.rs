@@ -200,6 +200,13 @@ impl Spec {
         self.profiles.iter().find(|profile| profile.profile == implementation && profile.versions.matches(version))
     }
 
+    /// The profile of the newest versions of `implementation`.
+    #[must_use]
+    pub fn newest_profile(&self, implementation: &str) -> Option<&Profile> {
+        let of_it = self.profiles.iter().filter(|profile| profile.profile == implementation);
+        of_it.max_by(|a, b| a.versions.lowest().cmp(&b.versions.lowest()))
+    }
+
     /// The names of the implementations that have a profile.
     #[must_use]
     pub fn implementations(&self) -> Vec<&str> {

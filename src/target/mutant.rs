@@ -4,7 +4,7 @@ use super::protocol::{About, Observation, Served};
 use super::reference::{about, observation, observed};
 use super::{Target, TargetError};
 use crate::case::{Behaviour, Case};
-use crate::model::{ModelError, Prediction, predict};
+use crate::model::{ModelError, behaviour};
 use crate::spec::{Mutant, Profile};
 
 /// The reference model of one profile, with a defect.
@@ -27,12 +27,12 @@ impl<'s> Mutated<'s> {
 
     /// What the calls do. A case that the mutant can't be told in its own terms is one that it does nothing wrong with.
     pub fn calls(&self, case: &Case) -> Result<Vec<Behaviour>, ModelError> {
-        let seen = self.mutant.seen(case).and_then(|seen| predict(&seen, &self.profile).ok());
-        let predictions = match seen {
-            Some(predictions) => predictions,
-            None => predict(case, &self.profile)?,
+        let seen = self.mutant.seen(case).and_then(|seen| behaviour(&seen, &self.profile).ok());
+        let calls = match seen {
+            Some(calls) => calls,
+            None => behaviour(case, &self.profile)?,
         };
-        Ok(predictions.iter().map(Prediction::behaviour).map(|call| self.mutant.answer(call)).collect())
+        Ok(calls.into_iter().map(|call| self.mutant.answer(call)).collect())
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::sync::LazyLock;
 
-use jitkey::case::{Behaviour, Case, LayerSet};
+use jitkey::case::{Case, LayerSet};
 use jitkey::check::{Campaign, Hazards, Shard, Summary};
 use jitkey::generate::Generator;
-use jitkey::model::{ModelError, Prediction, predict};
-use jitkey::spec::{Profile, Rule, Spec, Version};
+use jitkey::spec::{Rule, Spec, Version};
 use jitkey::target::{About, Observation, Reference, Target, TargetError};
 
 /// The spec that is built in.
@@ -49,11 +48,6 @@ pub fn campaign<'s>(
         shard: Shard { number: 1, of: 1 },
         jobs: 1,
     }
-}
-
-/// What the model says of each call.
-pub fn behaviour(case: &Case, profile: &Profile) -> Result<Vec<Behaviour>, ModelError> {
-    Ok(predict(case, profile)?.iter().map(Prediction::behaviour).collect())
 }
 
 /// Runs a campaign on one target.

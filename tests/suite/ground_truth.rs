@@ -3,10 +3,11 @@
 use std::fs;
 
 use jitkey::case::{Behaviour, text};
+use jitkey::model::behaviour;
 use jitkey::spec::CaseFile;
 use rstest::rstest;
 
-use super::common::{SPEC, behaviour};
+use super::common::SPEC;
 
 /// Rows that the model does not predict, each with the reason. A row that is predicted after all is an error too.
 const NOT_MODELLED: [(&str, &str); 2] = [

@@ -155,6 +155,13 @@ fn the_naive_model_knows_enough_to_speak() {
     assert!(known > 400 && hits > 400, "{known} cases, {hits} hits");
 }
 
+#[test]
+fn explanations_are_of_pairs_that_can_be_repaired() {
+    let pairs = (0..2_000).filter_map(|seed| RuledPair::from_choices(&mut Source::random(seed)).ok());
+    let repaired = pairs.filter(|pair| !pair.repaired().is_empty()).count();
+    assert!(repaired > 100, "only {repaired} pairs say something of the explanation");
+}
+
 /// What a runner says of a property that is wrong about every pair of a rule.
 #[test]
 fn a_pair_shrinks_to_its_simplest() {

@@ -3,12 +3,13 @@
 //! These tests need Python 3 and, the first time, the network; without them they fail and say what is missing.
 
 use jitkey::check::{Judgement, judge};
+use jitkey::model::behaviour;
 use jitkey::report::text::{Style, finding};
 use jitkey::spec::Version;
 use jitkey::target::{Limits, Target, TargetName, open};
 use rstest::rstest;
 
-use super::common::{SPEC, behaviour, campaign};
+use super::common::{SPEC, campaign};
 
 /// As many pairs of each rule as two minutes allow.
 const PAIRS_A_RULE: u64 = 3;

@@ -1,10 +1,11 @@
 //! Programs that people reported (`spec/cases/real_world`): the model predicts each of them, at each version.
 
 use jitkey::case::{Behaviour, text};
+use jitkey::model::behaviour;
 use jitkey::spec::CaseFile;
 use rstest::rstest;
 
-use super::common::{SPEC, behaviour};
+use super::common::SPEC;
 
 /// The reported programs that the model does not predict, with what was measured.
 const NOT_PREDICTED: &str = include_str!("../ground_truth/real_world.yaml");

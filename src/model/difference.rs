@@ -1,0 +1,359 @@
+//! Why a call missed: the nearest earlier key, and where the two differ.
+//!
+//! Trees are compared node by node, so that what follows a difference in structure is compared as well: the children of
+//! dicts go by their keys, those of other nodes by their places. Leaves and static leaves are compared where their nodes
+//! correspond.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::flatten::{NodeKind, TreeNode, Treedef};
+use super::key::{Facet, Key, MASK, PROGRAM, Part, leaf_word, static_difference};
+use super::object::Obj;
+use super::python;
+use crate::case::Layer;
+use crate::spec::Equality;
+
+/// A part in which two keys differ.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Difference {
+    /// Where: the path of a leaf, a node or a static, or empty for the call as a whole.
+    pub path: String,
+    /// Which part of the key.
+    pub component: String,
+    /// In the earlier key.
+    pub before: String,
+    /// In the later key.
+    pub after: String,
+}
+
+impl Difference {
+    pub(super) fn new(path: impl ToString, component: &str, before: impl ToString, after: impl ToString) -> Self {
+        let (path, component) = (path.to_string(), component.to_owned());
+        Self { path, component, before: before.to_string(), after: after.to_string() }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.component)?;
+        if !self.path.is_empty() {
+            write!(f, " at {}", self.path)?;
+        }
+        write!(f, ": {} was {}", self.after, self.before)
+    }
+}
+
+/// Why a layer was missed.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Explanation {
+    /// The layer.
+    pub layer: Layer,
+    /// The number of the call, from one, whose key is nearest: that with the fewest differences, the last of several.
+    pub nearest: usize,
+    /// Everything in which the key differs from it, `program` among it if the layer above has another.
+    pub differences: Vec<Difference>,
+}
+
+/// The word for a part of a tree that the other tree doesn't have.
+const ABSENT: &str = "absent";
+
+impl Key {
+    /// Everything in which `self`, the later key, differs from `earlier`.
+    #[must_use]
+    pub fn differences(&self, earlier: &Self) -> Vec<Difference> {
+        let mut comparison = Comparison::default();
+        comparison.trees(&earlier.trees(), &self.trees());
+        let Comparison { mut found, counterparts, .. } = comparison;
+        let before: HashMap<Place, &Part> = places(&earlier.parts).collect();
+        for (place, after) in places(&self.parts) {
+            let Place(path, nth) = &place;
+            let counterpart = match counterparts.get(path) {
+                Some(path) => before.get(&Place(path.clone(), *nth)),
+                // It is no leaf of a tree, or what it is a part of is new.
+                None => before.get(&place),
+            };
+            match (counterpart, after) {
+                (Some(Part::Plain(name, before)), Part::Plain(_, after)) if before != after => {
+                    found.push(match *name {
+                        PROGRAM => Difference::new("", name, "that of the earlier call", "another"),
+                        _ => Difference::new("", name, before, after),
+                    });
+                }
+                (None, Part::Plain(name, after)) => found.push(Difference::new("", name, "none", after)),
+                (Some(Part::Leaf(_, before)), Part::Leaf(path, after)) => {
+                    for component in &self.components {
+                        let [before, after] = [before, after].map(|aval| Facet::of(*component, aval, self.missed));
+                        if before != after {
+                            found.push(Difference::new(path, leaf_word(*component), before, after));
+                        }
+                    }
+                }
+                (Some(Part::Static(_, before, by)), Part::Static(path, after, _)) => {
+                    if let Some(component) = static_difference(before, after, *by) {
+                        let (before, after) = told_apart(before, after);
+                        found.push(Difference::new(path, component, before, after));
+                    }
+                }
+                (Some(Part::Static(_, before, _)), Part::Leaf(path, after)) => {
+                    found.push(Difference::new(path, "static or traced", python::repr(before), after));
+                }
+                (Some(Part::Leaf(_, before)), Part::Static(path, after, _)) => {
+                    found.push(Difference::new(path, "static or traced", before, python::repr(after)));
+                }
+                _ => {}
+            }
+        }
+        // Which leaves are arrays follows from the rest, if anything else differs.
+        if found.iter().any(|difference| !difference.path.is_empty()) {
+            found.retain(|difference| difference.component != MASK);
+        }
+        found
+    }
+
+    fn trees(&self) -> Vec<(&Treedef, Equality)> {
+        let tree = |part| if let &Part::Tree(ref treedef, by) = part { Some((treedef, by)) } else { None };
+        self.parts.iter().filter_map(tree).collect()
+    }
+}
+
+/// A path, and how many parts before have the same.
+#[derive(PartialEq, Eq, Hash)]
+struct Place(String, usize);
+
+fn places(parts: &[Part]) -> impl Iterator<Item = (Place, &Part)> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let named = parts.iter().filter_map(|part| match part {
+        Part::Plain(name, _) => Some((format!("({name})"), part)),
+        Part::Leaf(path, _) | Part::Static(path, ..) => Some((path.to_string(), part)),
+        Part::Tree(..) => None,
+    });
+    named.map(move |(path, part)| {
+        let count = seen.entry(path.clone()).or_default();
+        *count += 1;
+        (Place(path, *count), part)
+    })
+}
+
+/// The texts of two objects that are not the same, even if they look alike.
+pub(super) fn told_apart(before: &Obj, after: &Obj) -> (String, String) {
+    let (before, mut after) = (python::repr(before), python::repr(after));
+    if before == after {
+        after = format!("another {after}");
+    }
+    (before, after)
+}
+
+#[derive(Default)]
+struct Comparison {
+    found: Vec<Difference>,
+    /// The leaves of the earlier tree that stand where leaves of the later one do, by the paths of these.
+    counterparts: HashMap<String, String>,
+}
+
+/// A tree, with the children of each node.
+struct Tree<'k> {
+    nodes: &'k [TreeNode],
+    children: Vec<Vec<usize>>,
+}
+
+impl<'k> Tree<'k> {
+    /// From post-order; the root is the last node.
+    fn of(treedef: &'k Treedef) -> Self {
+        let mut open: Vec<usize> = Vec::new();
+        let mut children = Vec::with_capacity(treedef.nodes.len());
+        for (i, node) in treedef.nodes.iter().enumerate() {
+            children.push(open.split_off(open.len().saturating_sub(node.arity)));
+            open.push(i);
+        }
+        Self { nodes: &treedef.nodes, children }
+    }
+
+    fn word(&self, node: usize) -> String {
+        let node = &self.nodes[node];
+        match node.arity {
+            0 => node.kind.word().to_owned(),
+            n => format!("{} of {n}", node.kind.word()),
+        }
+    }
+
+    /// The children by their keys, if the node has a key for each.
+    fn keyed(&self, node: usize) -> Option<Vec<(&'k Obj, usize)>> {
+        let keys: Vec<_> = self.nodes[node].data.iter().filter(|(path, _)| path.is_key()).collect();
+        let is_keyed = !keys.is_empty() && keys.len() == self.children[node].len();
+        is_keyed.then(|| keys.into_iter().map(|(_, key)| key).zip(self.children[node].iter().copied()).collect())
+    }
+}
+
+impl Comparison {
+    fn report(&mut self, path: &impl ToString, before: impl ToString, after: impl ToString) {
+        self.found.push(Difference::new(path.to_string(), "structure", before, after));
+    }
+
+    /// Compares the trees of two keys, which belong together if their roots have one path.
+    fn trees(&mut self, before: &[(&Treedef, Equality)], after: &[(&Treedef, Equality)]) {
+        let root = |treedef: &Treedef| treedef.nodes.last().map(|node| node.path.to_string());
+        for (late, by) in after {
+            let new = Tree::of(late);
+            match before.iter().find(|(early, _)| root(early) == root(late)) {
+                Some((early, _)) if !late.nodes.is_empty() => {
+                    let old = Tree::of(early);
+                    self.nodes(&old, old.nodes.len() - 1, &new, new.nodes.len() - 1, *by);
+                }
+                Some(_) => {}
+                None => {
+                    if let Some(last) = late.nodes.len().checked_sub(1) {
+                        self.report(&new.nodes[last].path, ABSENT, new.word(last));
+                    }
+                }
+            }
+        }
+        for (early, _) in before.iter().filter(|(early, _)| !after.iter().any(|(late, _)| root(early) == root(late))) {
+            if let Some(last) = early.nodes.len().checked_sub(1) {
+                self.report(&early.nodes[last].path, Tree::of(early).word(last), ABSENT);
+            }
+        }
+    }
+
+    fn nodes(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
+        let (before, after) = (&old.nodes[i], &new.nodes[j]);
+        // What == takes for one may have two hashes.
+        if !before.kind.same(after.kind, by) || (by.hash && before.kind != after.kind) {
+            let (was, mut is) = (old.word(i), new.word(j));
+            if was == is {
+                is = format!("another {is}");
+            }
+            return self.report(&after.path, was, is);
+        }
+        if let (Some(was), Some(is)) = (old.keyed(i), new.keyed(j)) {
+            if self.keyed(old, &was, new, &is, by) {
+                // What isn't a key: the factory of a defaultdict.
+                return self.data(before, after, by, |path| !path.is_key());
+            }
+        } else if before.arity != after.arity {
+            self.report(&after.path, old.word(i), new.word(j));
+            // An empty dict has no keys.
+            return self.zipped(old, i, new, j, by);
+        }
+        if before.kind == NodeKind::Leaf {
+            self.counterparts.insert(after.path.to_string(), before.path.to_string());
+        }
+        self.data(before, after, by, |_| true);
+        self.zipped(old, i, new, j, by);
+    }
+
+    fn zipped(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
+        for (a, b) in old.children[i].iter().zip(&new.children[j]) {
+            self.nodes(old, *a, new, *b, by);
+        }
+    }
+
+    /// Compares children by key; false if they have the same keys in another order, or in none.
+    fn keyed(
+        &mut self,
+        old: &Tree<'_>,
+        was: &[(&Obj, usize)],
+        new: &Tree<'_>,
+        is: &[(&Obj, usize)],
+        by: Equality,
+    ) -> bool {
+        let same = |a: &Obj, b: &Obj| python::is(a, b) || python::equal(a, b) == Ok(true);
+        let of = |all: &[(&Obj, usize)], key: &Obj| all.iter().find(|(other, _)| same(other, key)).map(|(_, at)| *at);
+        let in_order = was.len() == is.len() && was.iter().zip(is).all(|((a, _), (b, _))| same(a, b));
+        let as_set = was.len() == is.len() && was.iter().all(|(key, _)| of(is, key).is_some());
+        if as_set && !in_order {
+            return false;
+        }
+        for (_, at) in was.iter().filter(|(key, _)| of(is, key).is_none()) {
+            self.report(&old.nodes[*at].path, old.word(*at), ABSENT);
+        }
+        for (key, at) in is {
+            match of(was, key) {
+                Some(earlier) => self.nodes(old, earlier, new, *at, by),
+                None => self.report(&new.nodes[*at].path, ABSENT, new.word(*at)),
+            }
+        }
+        true
+    }
+
+    fn data(&mut self, before: &TreeNode, after: &TreeNode, by: Equality, counts: impl Fn(&super::Path) -> bool) {
+        for ((_, old), (path, new)) in before.data.iter().zip(&after.data).filter(|(_, (path, _))| counts(path)) {
+            match before.same_data(old, new, by) {
+                Ok(true) => {}
+                same => {
+                    let (old, new) = told_apart(old, new);
+                    let component = if same.is_err() { "structure (its comparison raises)" } else { "structure" };
+                    self.found.push(Difference::new(path, component, old, new));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Difference;
+    use crate::case::{Case, text};
+    use crate::model::Simulation;
+    use crate::spec::Spec;
+
+    /// What the last call of `steps` says, at the topmost layer that it missed.
+    fn differences(implementation: &str, steps: &str) -> Vec<String> {
+        let spec = Spec::embedded();
+        let case: Case = text::from_yaml(steps).unwrap();
+        let mut simulation = Simulation::explaining(&case, spec.newest_profile(implementation).unwrap()).unwrap();
+        let predictions: Vec<_> = case.steps.iter().filter_map(|step| simulation.step(step).unwrap()).collect();
+        predictions.last().unwrap().differences().iter().map(Difference::to_string).collect()
+    }
+
+    #[rstest::rstest]
+    #[case::leaves_beside_a_new_key(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [{dict: {a: \"f32[2]\", c: \"f32[]\"}}]}\n\
+         - call: {args: [{dict: {a: \"f32[3]\", b: [\"f32[]\"], c: \"~f32[]\"}}]}\n",
+        &["structure at args[0]['b']: list of 1 was absent", "shape at args[0]['a']: [3] was [2]",
+          "weak_type at args[0]['c']: true was false"]
+    )]
+    #[case::a_key_less(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [{dict: {a: \"f32[2]\", b: {tuple: []}}}]}\n\
+         - call: {args: [{dict: {a: \"f32[2]\"}}]}\n",
+        &["structure at args[0]['b']: absent was tuple"]
+    )]
+    #[case::a_longer_list(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [[\"f32[2]\"], \"i32[]\"]}\n\
+         - call: {args: [[\"f32[3]\", \"f32[]\"], \"f32[]\"]}\n",
+        &["structure at args[0]: list of 2 was list of 1", "shape at args[0][0]: [3] was [2]", "dtype at args[1]: f32 was i32"]
+    )]
+    #[case::an_argument_more(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [\"f32[]\"]}\n\
+         - call: {args: [\"f32[]\", 1]}\n",
+        &["structure at args[1]: leaf was absent", "number of positional arguments: 2 was 1"]
+    )]
+    #[case::the_nearest_of_several(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [\"f32[2]\", \"f32[]\"]}\n\
+         - call: {args: [\"f32[3]\", \"i32[]\"]}\n\
+         - call: {args: [\"f32[2]\", \"~f32[]\"]}\n",
+        &["weak_type at args[1]: true was false"]
+    )]
+    #[case::none_where_an_array_was(
+        "equinox.filter_jit",
+        "steps:\n\
+         - call: {args: [{dict: {g: \"f32[2]\", n: 1}}]}\n\
+         - call: {args: [{dict: {g: null, n: \"f32[]\"}}]}\n",
+        &["structure at args[0]['g']: None was leaf", "static or traced at args[0]['n']: f32[] was 1"]
+    )]
+    fn a_miss_is_explained(#[case] implementation: &str, #[case] steps: &str, #[case] expected: &[&str]) {
+        assert_eq!(differences(implementation, steps), expected);
+    }
+}
