@@ -6,6 +6,7 @@ pub mod case;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod explain;
 pub mod generate;
 pub mod model;
 pub mod property;

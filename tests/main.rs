@@ -16,6 +16,7 @@ mod suite {
     mod protocol;
     mod real_targets;
     mod real_world;
+    mod recordings;
     mod repro;
     mod rulebook;
     mod schemas;

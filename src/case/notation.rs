@@ -56,7 +56,7 @@ impl Display for Form {
                 write!(f, "<{container} of {} × {}>", repeat.times, repeat.value)
             }
             Self::Ellipsis {} => f.write_str("..."),
-            Self::Object {} => f.write_str("object()"),
+            Self::Object { .. } => f.write_str("object()"),
             Self::NumpyScalar(dtype, value) => write!(f, "np.{dtype}({value})"),
             Self::Dtype(dtype) => write!(f, "np.dtype({dtype})"),
             Self::ScalarType(dtype) => write!(f, "np.{dtype}"),

@@ -443,7 +443,7 @@ impl Form {
             | Self::Complex(_)
             | Self::Range(_)
             | Self::Ellipsis {}
-            | Self::Object {}
+            | Self::Object { .. }
             | Self::NumpyScalar(..)
             | Self::Dtype(_)
             | Self::ScalarType(_)

@@ -85,7 +85,11 @@ pub enum Form {
     /// `...`
     Ellipsis {},
     /// A new `object()`.
-    Object {},
+    Object {
+        /// What it is called where it is shown; it doesn't count.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        called: Option<String>,
+    },
     /// A NumPy scalar: dtype and number.
     NumpyScalar(Dtype, Real),
     /// `numpy.dtype(…)`
@@ -304,6 +308,9 @@ pub struct LambdaForm {}
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DefForm {
+    /// What it is called where it is shown; it doesn't count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The parameters; `*args, **kwargs` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Vec<Param>>,

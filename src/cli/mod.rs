@@ -2,6 +2,7 @@
 
 mod campaign;
 mod check;
+mod explain;
 mod generate;
 mod input;
 mod list;
@@ -9,6 +10,7 @@ mod matrix;
 mod merge;
 mod mutants;
 mod predict;
+mod record;
 mod replay;
 mod repro;
 mod rulebook;
@@ -53,6 +55,8 @@ enum Verb {
     Merge(merge::Merge),
     Matrix(matrix::MatrixOf),
     Rulebook(rulebook::RulebookOf),
+    Record(record::Record),
+    Explain(explain::Explain),
     Sweep(sweep::SweepOf),
     Mutants(mutants::MutantsOf),
     Generate(generate::Generate),
@@ -157,6 +161,8 @@ fn run(cli: &Cli) -> Result<End, CliError> {
         Verb::Merge(merge) => merge.run(),
         Verb::Matrix(matrix) => matrix.run(&spec),
         Verb::Rulebook(rulebook) => rulebook.run(&spec),
+        Verb::Record(record) => record.run(&spec),
+        Verb::Explain(explain) => explain.run(&spec),
         Verb::Sweep(sweep) => sweep.run(&spec),
         Verb::Mutants(mutants) => mutants.run(&spec),
         Verb::Generate(generate) => generate.run(&spec),

@@ -161,7 +161,7 @@ impl Namespace {
                 }
             }
             Form::Ellipsis {} => Kind::Ellipsis,
-            Form::Object {} => Kind::Opaque(None),
+            Form::Object { called } => Kind::Object(called.clone()),
             Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, rounded(*dtype, value.0)),
             Form::Dtype(dtype) => Kind::Dtype(*dtype),
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
@@ -185,6 +185,7 @@ impl Namespace {
             Form::Lambda(_) => Kind::Function(Function { definition: "lambda".to_owned(), ..Function::default() }),
             Form::Closure(_) => Kind::Function(Function { definition: "closure".to_owned(), ..Function::default() }),
             Form::Def(def) => Kind::Function(Function {
+                name: def.name.clone(),
                 definition: crate::case::text::to_json(def),
                 params: def.params.clone(),
                 defaults: def
@@ -234,7 +235,7 @@ impl Namespace {
                     Wrapper::FilterVmap => Kind::ModuleWrapper("filter_vmap", func),
                     Wrapper::Jit => Kind::Jitted(func),
                     Wrapper::Checkpoint => Kind::Checkpointed(func),
-                    Wrapper::Vmap | Wrapper::Grad | Wrapper::CustomJvp => Kind::Opaque(Some(func)),
+                    Wrapper::Vmap | Wrapper::Grad | Wrapper::CustomJvp => Kind::Opaque(func),
                 }
             }
             Form::Make(make) => return self.build(&make.as_),

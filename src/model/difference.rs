@@ -93,7 +93,7 @@ impl Key {
                 }
                 (Some(Part::Static(_, before, by)), Part::Static(path, after, _)) => {
                     if let Some(component) = static_difference(before, after, *by) {
-                        let (before, after) = told_apart(before, after);
+                        let (before, after) = objects_told_apart(before, after);
                         found.push(Difference::new(path, component, before, after));
                     }
                 }
@@ -137,13 +137,14 @@ fn places(parts: &[Part]) -> impl Iterator<Item = (Place, &Part)> {
     })
 }
 
-/// The texts of two objects that are not the same, even if they look alike.
-pub(super) fn told_apart(before: &Obj, after: &Obj) -> (String, String) {
-    let (before, mut after) = (python::repr(before), python::repr(after));
-    if before == after {
-        after = format!("another {after}");
-    }
-    (before, after)
+/// The texts of two things that are not the same, even if they look alike.
+pub(super) fn told_apart(before: &str, after: &str) -> (String, String) {
+    let another = if before == after { "another " } else { "" };
+    (before.to_owned(), format!("{another}{after}"))
+}
+
+fn objects_told_apart(before: &Obj, after: &Obj) -> (String, String) {
+    told_apart(&python::repr(before), &python::repr(after))
 }
 
 #[derive(Default)]
@@ -221,10 +222,7 @@ impl Comparison {
         let (before, after) = (&old.nodes[i], &new.nodes[j]);
         // What == takes for one may have two hashes.
         if !before.kind.same(after.kind, by) || (by.hash && before.kind != after.kind) {
-            let (was, mut is) = (old.word(i), new.word(j));
-            if was == is {
-                is = format!("another {is}");
-            }
+            let (was, is) = told_apart(&old.word(i), &new.word(j));
             return self.report(&after.path, was, is);
         }
         if let (Some(was), Some(is)) = (old.keyed(i), new.keyed(j)) {
@@ -283,7 +281,7 @@ impl Comparison {
             match before.same_data(old, new, by) {
                 Ok(true) => {}
                 same => {
-                    let (old, new) = told_apart(old, new);
+                    let (old, new) = objects_told_apart(old, new);
                     let component = if same.is_err() { "structure (its comparison raises)" } else { "structure" };
                     self.found.push(Difference::new(path, component, old, new));
                 }

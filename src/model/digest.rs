@@ -83,7 +83,7 @@ impl Digest {
 /// The function whose body runs: a wrapper adds nothing that could be seen.
 pub(super) fn body(function: &Obj) -> &Obj {
     match &**function {
-        Kind::Jitted(inner) | Kind::Checkpointed(inner) | Kind::Opaque(Some(inner)) | Kind::ModuleWrapper(_, inner) => {
+        Kind::Jitted(inner) | Kind::Checkpointed(inner) | Kind::Opaque(inner) | Kind::ModuleWrapper(_, inner) => {
             body(inner)
         }
         _ => function,
@@ -127,7 +127,7 @@ fn typed(obj: &Obj) -> String {
         Kind::Method(of) => format!("method({})", typed(of)),
         Kind::ModuleMethod(of) => format!("BoundMethod({})", typed(of)),
         Kind::ModuleWrapper(by, func) => format!("{by}({})", typed(func)),
-        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(Some(func)) => format!("wrapper({})", typed(func)),
+        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(func) => format!("wrapper({})", typed(func)),
         Kind::Function(_) => "function".to_owned(),
         Kind::Array(array) => format!("array {}{:?}", array.dtype, array.shape),
         plain => format!("{plain:?}"),

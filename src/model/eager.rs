@@ -411,7 +411,7 @@ fn index(choice: &Arguments, is_predicate: bool) -> Result<Leaf, Stopped> {
 fn inside(function: &Obj) -> Option<&Function> {
     match &**function {
         Kind::Function(function) => Some(function),
-        Kind::Jitted(inner) | Kind::Checkpointed(inner) | Kind::Opaque(Some(inner)) => inside(inner),
+        Kind::Jitted(inner) | Kind::Checkpointed(inner) | Kind::Opaque(inner) => inside(inner),
         Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => inside(func),
         _ => None,
     }

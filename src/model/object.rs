@@ -133,13 +133,17 @@ pub enum Kind {
     Jitted(Obj),
     /// A `jax.checkpoint(f)`: it has a table of its own for the jaxpr of `f`.
     Checkpointed(Obj),
-    /// An `object()`, or a wrapper with default equality (`jax.jit(f)`), which keeps alive what it wraps.
-    Opaque(Option<Obj>),
+    /// An `object()`, and what it is called.
+    Object(Option<String>),
+    /// A wrapper with default equality, which keeps alive what it wraps.
+    Opaque(Obj),
 }
 
 /// A function, as far as calling it matters.
 #[derive(Debug, Default)]
 pub struct Function {
+    /// What it is called where it is shown.
+    pub name: Option<String>,
     /// Where it is defined: functions of the same definition share it.
     pub definition: String,
     /// Its parameters; `*args, **kwargs` if not given.

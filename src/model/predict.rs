@@ -143,7 +143,9 @@ impl<'c> Simulation<'c> {
 
     /// The same, and each prediction says how the keys differ.
     pub fn explaining(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
-        Ok(Self { explains: true, ..Self::new(case, profile)? })
+        let mut simulation = Self { explains: true, ..Self::new(case, profile)? };
+        simulation.tables.iter_mut().for_each(Entries::remember);
+        Ok(simulation)
     }
 
     /// Does one step; a call gives a prediction.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHasher;
 
-use super::object::{Kind, Obj, Raised};
+use super::object::{Function, Kind, Obj, Raised};
 use crate::case::{Class, Dtype, EqPolicy, HashPolicy, Library};
 
 /// `a is b`
@@ -442,6 +442,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::TreePartial { .. }
         | Kind::Jitted(_)
         | Kind::Checkpointed(_)
+        | Kind::Object(_)
         | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
         Kind::NumpyScalar(dtype, value) => (dtype, value.to_bits()).hash(&mut hasher),
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => unreachable!("numbers were hashed above"),
@@ -570,10 +571,11 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Instance { class, value, .. } => format!("{}({})", class.name, repr(&value.borrow())),
         Kind::Array(array) => array.to_string(),
         // Without the address, so that an explanation is the same each time.
-        Kind::Function(_) => "<function>".to_owned(),
+        Kind::Function(Function { name: None, .. }) => "<function>".to_owned(),
+        Kind::Function(Function { name: Some(name), .. }) => format!("<function {name}>"),
         Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
         Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
-        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(Some(func)) => {
+        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(func) => {
             format!("<wrapper of {}>", repr(func))
         }
         Kind::Method(of) | Kind::ModuleMethod(of) => format!("<bound method of {}>", repr(of)),
@@ -587,6 +589,6 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Treedef(_) => "PyTreeDef(…)".to_owned(),
         Kind::ModuleWrapper(by, func) => format!("{by}({})", repr(func)),
         Kind::Ellipsis => "...".to_owned(),
-        Kind::Opaque(None) => "<object>".to_owned(),
+        Kind::Object(called) => called.clone().unwrap_or_else(|| "<object>".to_owned()),
     }
 }

@@ -15,18 +15,25 @@ pub struct Program(pub u64);
 /// Stands in the fast path's table for what is never served from it.
 pub const NEVER_FAST: Program = Program(0);
 
+/// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
+const LOOKED_AT: usize = 256;
+
 /// The entries of one table of the cache.
 #[derive(Debug, Default)]
 pub struct Entries {
     shelves: Vec<Shelf>,
     /// Counts the uses of entries.
     uses: u64,
+    /// Where misses are explained: the shelves of functions that are gone.
+    gone: Option<Vec<Shelf>>,
 }
 
 /// The entries that are filed under one function.
 #[derive(Debug)]
 struct Shelf {
     owner: Owner,
+    /// What the function is called, where misses are explained.
+    called: Option<String>,
     entries: Vec<Entry>,
 }
 
@@ -59,9 +66,21 @@ impl Owner {
 }
 
 impl Entries {
+    /// From now on what belongs to functions that are gone is kept for explanations.
+    pub fn remember(&mut self) {
+        self.gone = Some(Vec::new());
+    }
+
     /// The shelf of `function`, made if there is none. What belongs to functions that are gone is thrown away.
     fn shelf(&mut self, function: &Obj, by: Option<FunctionKey>) -> Result<&mut Shelf, Raised> {
-        self.shelves.retain(|shelf| matches!(shelf.owner, Owner::Nobody) || shelf.owner.function().is_some());
+        let is_there = |shelf: &mut Shelf| matches!(shelf.owner, Owner::Nobody) || shelf.owner.function().is_some();
+        match &mut self.gone {
+            None => self.shelves.retain_mut(is_there),
+            Some(gone) => {
+                gone.extend(self.shelves.extract_if(.., |shelf| !is_there(shelf)));
+                gone.drain(..gone.len().saturating_sub(LOOKED_AT));
+            }
+        }
         if by.is_some_and(|key| key.by == FunctionBy::Equal) {
             // A function that can't be hashed is no key, whatever is in the table.
             python::hash(function)?;
@@ -74,7 +93,8 @@ impl Entries {
                     Some(Held::Weakly) => Owner::Weak(Rc::downgrade(function)),
                     Some(Held::Strongly) => Owner::Strong(function.clone()),
                 };
-                self.shelves.push(Shelf { owner, entries: Vec::new() });
+                let called = self.gone.is_some().then(|| python::repr(function));
+                self.shelves.push(Shelf { owner, called, entries: Vec::new() });
                 self.shelves.len() - 1
             }
         };
@@ -140,7 +160,7 @@ impl Entries {
     }
 
     /// The call whose key has the fewest differences from `key`, the last of several, and the differences. The keys of other
-    /// functions are looked at if there are none of this one.
+    /// functions are looked at if there are none of this one, first of those that look the same.
     pub fn nearest(
         &self,
         function: &Obj,
@@ -148,23 +168,29 @@ impl Entries {
         key: &Key,
     ) -> Result<Option<(usize, Vec<Difference>)>, Raised> {
         let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
-        let others = self.shelves.iter().filter(|_| mine.is_none());
-        let mut nearest: Option<(usize, Vec<Difference>)> = None;
+        let others = self.shelves.iter().chain(self.gone.iter().flatten()).filter(|_| mine.is_none());
+        let now = python::repr(function);
+        let mut nearest: Option<(bool, usize, Vec<Difference>)> = None;
         for shelf in mine.into_iter().chain(others) {
-            let other = shelf.owner.function().filter(|_| mine.is_none()).map(|owner| {
-                let (before, after) = told_apart(&owner, function);
+            let called = shelf.called.as_ref().filter(|_| mine.is_none() && by.is_some());
+            let looks_other = called.is_some_and(|called| *called != now);
+            let other = called.map(|called| {
+                let (before, after) = told_apart(called, &now);
                 Difference::new("", "function", before, after)
             });
-            for entry in &shelf.entries {
+            for entry in shelf.entries.iter().rev().take(LOOKED_AT) {
                 let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key)).collect();
-                let is_nearer =
-                    |(call, known): &(usize, Vec<Difference>)| (differences.len(), *call) <= (known.len(), entry.call);
+                let is_nearer = |(known_looks_other, call, known): &(bool, usize, Vec<Difference>)| {
+                    let rank = (looks_other, differences.len());
+                    rank < (*known_looks_other, known.len())
+                        || (rank == (*known_looks_other, known.len()) && entry.call > *call)
+                };
                 if nearest.as_ref().is_none_or(is_nearer) {
-                    nearest = Some((entry.call, differences));
+                    nearest = Some((looks_other, entry.call, differences));
                 }
             }
         }
-        Ok(nearest)
+        Ok(nearest.map(|(_, call, differences)| (call, differences)))
     }
 
     /// Throws everything away that belongs to `function`, or everything at all.

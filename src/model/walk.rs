@@ -252,7 +252,7 @@ impl<'c> Simulation<'c> {
             Kind::Jitted(inner) | Kind::ModuleWrapper("filter_jit", inner) => (inner, trace),
             Kind::Checkpointed(inner) => (inner, self.tables.len() - 1),
             // These call what they wrap.
-            Kind::Opaque(Some(inner)) => return self.body_runs(inner, call),
+            Kind::Opaque(inner) => return self.body_runs(inner, call),
             _ => return Ok(true),
         };
         let by = Some(FunctionKey { by: FunctionBy::Equal, held: Held::Weakly });

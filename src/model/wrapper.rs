@@ -28,7 +28,7 @@ impl Wrappers {
         function: &Obj,
         options: &JitOptions,
     ) -> Obj {
-        let wrapped = || Rc::new(Kind::Opaque(Some(Rc::clone(function))));
+        let wrapped = || Rc::new(Kind::Opaque(Rc::clone(function)));
         let kept = |form: &Value| matches!(form, Value::Form(form) if matches!(**form, Form::Ref(_)));
         if by == KeyedBy::Function {
             return Rc::clone(function);

@@ -17,8 +17,8 @@ use super::fingerprint::Fingerprint;
 use super::follow::overlaid;
 use super::spans::{Spans, Step};
 use super::{
-    Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Mutant, Mutants, Profile, Rule, RuleFile, SourceRef,
-    Version, follow, group,
+    Cause, Causes, Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Mutant, Mutants, Profile, Rule,
+    RuleFile, SourceRef, Version, follow, group,
 };
 use crate::case::{Behaviour, Case};
 
@@ -48,6 +48,8 @@ pub struct Spec {
     pub cases: IndexMap<String, CaseFile>,
     /// The defects that the suite has to find.
     pub mutants: Vec<Mutant>,
+    /// What differences mean, the particular before the general.
+    pub causes: Vec<Cause>,
     /// What tells it from any other spec: a hash of all that decides pairs and verdicts, and of no prose.
     pub fingerprint: String,
 }
@@ -139,13 +141,18 @@ impl Spec {
     pub fn from_files(mut files: Vec<SpecFile>) -> Result<Self, Diagnostics> {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut loader = Loader::default();
-        let (mut contexts, mut flags, mut mutants, mut fingerprint) = (None, None, None, Fingerprint::default());
+        let (mut contexts, mut flags, mut mutants, mut causes) = (None, None, None, None);
+        let mut fingerprint = Fingerprint::default();
         let mut profiles = Vec::new();
         for file in &files {
             let reader = Reader::new(file);
+            // No report depends on these two.
             if file.name == "mutants.yaml" {
-                // No report depends on them.
                 mutants = loader.read::<Mutants>(&reader, &[], &reader.tree);
+                continue;
+            }
+            if file.name == "causes.yaml" {
+                causes = loader.read::<Causes>(&reader, &[], &reader.tree).map(|causes| (reader, causes.causes));
                 continue;
             }
             fingerprint.add(&file.name, &reader.tree);
@@ -161,7 +168,7 @@ impl Spec {
                     &reader,
                     &[],
                     None,
-                    "a spec has `rules/`, `profiles/`, `cases/`, `contexts.yaml`, `flags.yaml` and `mutants.yaml`, and this file is none of them"
+                    "a spec has `rules/`, `profiles/`, `cases/`, `contexts.yaml`, `flags.yaml`, `causes.yaml` and `mutants.yaml`, and this file is none of them"
                         .into(),
                     None,
                 ),
@@ -177,6 +184,9 @@ impl Spec {
             loader.check(contexts);
         }
         loader.flags(&flags.unwrap_or_default());
+        if let Some((reader, causes)) = &causes {
+            loader.causes(reader, causes);
+        }
         match (contexts, loader.errors.is_empty()) {
             (Some(contexts), true) => Ok(Self {
                 families: loader.families,
@@ -185,6 +195,7 @@ impl Spec {
                 contexts,
                 cases: loader.cases.into_iter().map(|(id, (case, _))| (id, case)).collect(),
                 mutants: mutants.map(|file| file.mutants).unwrap_or_default(),
+                causes: causes.map(|(_, causes)| causes).unwrap_or_default(),
                 fingerprint: fingerprint.to_string(),
             }),
             _ => {
@@ -320,6 +331,17 @@ impl Loader {
         let reader = Reader::new(&origin.file);
         let path: Vec<_> = origin.path.iter().chain(inside).cloned().collect();
         self.report(&reader, &path, Some(subject), reason, help);
+    }
+
+    /// The rules that causes name have to be there.
+    fn causes(&mut self, reader: &Reader<'_>, causes: &[Cause]) {
+        for (i, cause) in causes.iter().enumerate() {
+            if self.rules.contains_key(&cause.rule) {
+                continue;
+            }
+            let path = [key("causes"), Step::Index(i), key("rule")];
+            self.report(reader, &path, Some(&cause.id), format!("there is no rule `{}`", cause.rule), None);
+        }
     }
 
     /// Reads `tree`, which stands at `path`. On an error the entry that is wrong is taken out and the reading starts

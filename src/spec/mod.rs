@@ -3,6 +3,7 @@
 //! This room knows [`crate::case`] and nothing else. It turns text into typed values once, at the edge, and reports every
 //! error with file, line, column, the reason and a suggestion ([`Diagnostic`]).
 
+mod cause;
 mod check;
 mod context;
 mod diagnostic;
@@ -19,6 +20,7 @@ mod rule;
 mod spans;
 mod version;
 
+pub use cause::{Cause, Causes, When};
 pub use context::{CallSpec, Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expect::{Expectation, Outcome};

@@ -174,6 +174,11 @@ pub fn module(
     Ok((words, env))
 }
 
+/// The folder that the Python package is in, for a `PYTHONPATH`.
+pub fn package() -> Result<PathBuf, EnvironmentError> {
+    unpack(&home())
+}
+
 fn home() -> PathBuf {
     let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder("JITKEY_HOME").unwrap_or_else(|| {

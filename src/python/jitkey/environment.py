@@ -64,11 +64,15 @@ def optional(library: str) -> object | None:
 
 
 def about() -> dict[str, str | None]:
-    """The versions of everything that can change a verdict."""
+    """The versions of everything that can change a verdict, and what it runs on."""
     import jax
 
+    return {**versions(), "platform": jax.default_backend().upper()}
+
+
+def versions() -> dict[str, str | None]:
+    """The versions of everything that can change a verdict."""
     versions: dict[str, str | None] = {"python": platform.python_version()}
     for library in ("jax", "jaxlib", "numpy", "equinox", "flax", "optax"):
         versions[library] = getattr(optional(library), "__version__", None)
-    versions["platform"] = jax.default_backend().upper()
     return versions

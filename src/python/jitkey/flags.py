@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-_OUTSIDE = {
+OUTSIDE = {
     "jax_array_garbage_collection_guard": "raises while garbage is collected",
     "jax_backend_target": "chooses the backend",
     "jax_compilation_cache_dir": "names a folder",
@@ -46,9 +46,9 @@ def registry() -> dict[str, list[Any]]:
     """By flag its present value and another, as values of a case; flags that have no other value that we know are left out."""
     flags: dict[str, list[Any]] = {}
     for name in sorted(jax.config._value_holders):
-        if name in _OUTSIDE:
+        if name in OUTSIDE:
             continue
-        now = _form(jax.config._read(name))
+        now = form(jax.config._read(name))
         for other in _others(name, jax.config._read(name)):
             if other != now and _accepts(name, other):
                 flags[name] = [now, other]
@@ -56,9 +56,9 @@ def registry() -> dict[str, list[Any]]:
     return flags
 
 
-def value(form: Any) -> Any:
+def value(written: Any) -> Any:
     """The Python value of what stands in the registry."""
-    return form["str"] if isinstance(form, dict) else form
+    return written["str"] if isinstance(written, dict) else written
 
 
 def _others(name: str, now: Any) -> list[Any]:
@@ -67,7 +67,7 @@ def _others(name: str, now: Any) -> list[Any]:
     if isinstance(members, type):
         members = [member.value if isinstance(member.value, str) else member.name.lower() for member in members]
     if members:
-        return [_form(member) for member in reversed(list(members))]
+        return [form(member) for member in reversed(list(members))]
     if kind is bool:
         return [not now]
     if kind in (int, float):
@@ -75,16 +75,17 @@ def _others(name: str, now: Any) -> list[Any]:
     return [{"str": "jitkey"}]
 
 
-def _form(value: Any) -> Any:
+def form(value: Any) -> Any:
+    """The value of a flag as a case writes it."""
     if isinstance(value, enum.Enum):
-        return _form(value.value if isinstance(value.value, str) else value.name.lower())
+        return form(value.value if isinstance(value.value, str) else value.name.lower())
     return {"str": value} if isinstance(value, str) else value
 
 
-def _accepts(name: str, form: Any) -> bool:
+def _accepts(name: str, written: Any) -> bool:
     before = jax.config._read(name)
     try:
-        jax.config.update(name, value(form))
+        jax.config.update(name, value(written))
     except Exception:  # Validators raise what they like.
         return False
     jax.config.update(name, before)

@@ -23,7 +23,7 @@ from jax._src import pjit
 
 LAYERS = ("dispatch", "trace", "lower", "compile")
 
-_EVENTS = {
+EVENTS = {
     "/jax/core/compile/jaxpr_trace_duration": "trace event",
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
     "/jax/core/compile/backend_compile_duration": "compile",
@@ -124,7 +124,7 @@ def install() -> None:
     pjit._infer_params = hook
 
     def listen(event: str, _duration: float, **_: Any) -> None:
-        what = _EVENTS.get(event)
+        what = EVENTS.get(event)
         if what is not None:
             _watch.note(what)
 

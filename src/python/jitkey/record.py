@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 import re
 import types
 from typing import Any
@@ -50,8 +51,12 @@ class Recorder:
         Raises `Unsupported` for an array that is spread over several devices.
         """
         kind = type(value)
-        if value is None or kind in (bool, int, float):
+        if value is None or kind is bool:
             return value
+        if kind is int:
+            return value if abs(value) < 2**63 else {"int": str(value)}
+        if kind is float:
+            return value if math.isfinite(value) else {"float": str(value)}
         if kind is str:
             return {"str": value}
         if isinstance(value, jax.Array):

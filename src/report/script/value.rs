@@ -51,7 +51,7 @@ impl Writer<'_> {
                 }
             }
             Form::Ellipsis {} => "...".to_owned(),
-            Form::Object {} => "object()".to_owned(),
+            Form::Object { .. } => "object()".to_owned(),
             Form::NumpyScalar(dtype, number) => numpy_scalar(*dtype, number.0),
             Form::Dtype(dtype) if dtype.is_float0() => numpy(*dtype),
             Form::Dtype(dtype) => format!("np.dtype({})", numpy(*dtype)),

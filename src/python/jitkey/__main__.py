@@ -1,0 +1,42 @@
+"""`python -m jitkey record [-o FILE] SCRIPT|-m MODULE [ARGUMENT…]`: runs a program and records its jitted calls."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+
+from . import environment
+
+
+def main() -> None:
+    """Runs the program as Python would; its exit is this one's."""
+    parser = argparse.ArgumentParser(prog="python -m jitkey", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    record = verbs.add_parser("record", help="run a program and record its jitted calls")
+    record.add_argument("-o", "--output", default="recording.jsonl", metavar="FILE", help="what is written")
+    record.add_argument("-m", dest="module", action="store_true", help="run a module instead of a script")
+    record.add_argument("program", help="the script, or the module's name")
+    record.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
+    asked = parser.parse_args()
+    if environment.optional("jax") is None:
+        sys.exit(environment.complain(f"this Python has no jax; install it with `{sys.executable} -m pip install jax`"))
+    from .recording import recording
+
+    sys.argv = [asked.program, *asked.arguments]
+    with recording(asked.output) as under_way:
+        try:
+            if asked.module:
+                sys.path.insert(0, os.getcwd())
+                runpy.run_module(asked.program, run_name="__main__", alter_sys=True)
+            else:
+                sys.path.insert(0, os.path.dirname(os.path.abspath(asked.program)))
+                runpy.run_path(asked.program, run_name="__main__")
+        finally:
+            calls = f"{under_way.calls} call{'' if under_way.calls == 1 else 's'}"
+            print(f"jitkey: {calls} recorded in {asked.output}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""An optimizer that is created anew each step recompiles a filter_jit step."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import optax
+
+
+@eqx.filter_jit
+def make_step(params, state, grads, optimizer):
+    updates, state = optimizer.update(grads, state)
+    return optax.apply_updates(params, updates), state
+
+
+params = jnp.zeros(3)
+state = optax.sgd(0.1, momentum=0.9).init(params)
+for _ in range(4):
+    params, state = make_step(params, state, jnp.ones(3), optax.sgd(0.1, momentum=0.9))
+print(params)
