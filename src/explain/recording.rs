@@ -37,11 +37,20 @@ struct Header {
 }
 
 /// Every other line.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug)]
 enum Line {
-    Clear { clear: ClearScope },
+    Clear(ClearScope),
     Call(Box<CallLine>),
+}
+
+impl Line {
+    fn read(line: &str) -> Result<Self, serde_json::Error> {
+        let mut tree: serde_json::Value = serde_json::from_str(line)?;
+        match tree.get_mut("clear").map(serde_json::Value::take) {
+            Some(scope) => serde_json::from_value(scope).map(Self::Clear),
+            None => serde_json::from_value(tree).map(Self::Call),
+        }
+    }
 }
 
 /// A call, and what was not said before it.
@@ -106,7 +115,7 @@ impl Recording {
         }
         let mut read = Vec::new();
         for (number, line) in lines {
-            match text::from_json::<Line>(line) {
+            match Line::read(line) {
                 Ok(line) => read.push(line),
                 Err(_) if !content.ends_with('\n') && number == content.lines().count() => {}
                 Err(error) => return Err(wrong(number, &error)),
@@ -127,7 +136,7 @@ impl Recording {
     pub fn calls(&self) -> impl Iterator<Item = &Recorded> {
         self.lines.iter().filter_map(|line| match line {
             Line::Call(line) => Some(&line.recorded),
-            Line::Clear { .. } => None,
+            Line::Clear(_) => None,
         })
     }
 
@@ -145,8 +154,8 @@ impl Recording {
         let (mut numbers, mut number) = (Vec::new(), 0);
         for line in &self.lines {
             let line = match line {
-                Line::Clear { clear } => {
-                    case.steps.push(Step::Clear(*clear));
+                Line::Clear(scope) => {
+                    case.steps.push(Step::Clear(*scope));
                     continue;
                 }
                 Line::Call(line) => line,

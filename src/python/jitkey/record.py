@@ -136,17 +136,36 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _array(value: jax.Array) -> Any:
+    aval = ("~" if getattr(value, "weak_type", False) else "") + _aval(value)
+    if isinstance(value.sharding, jax.sharding.NamedSharding):
+        return {"array": {"aval": aval, "placement": {"sharding": _named_sharding(value.sharding, is_key=aval.startswith("key<"))}}}
     if not isinstance(value.sharding, jax.sharding.SingleDeviceSharding):
         raise Unsupported(f"recording an array of the sharding {value.sharding}")
     (device,) = value.devices()
-    aval = ("~" if getattr(value, "weak_type", False) else "") + _aval(value)
     if not value._committed:
         return aval
     return f"{aval}@{device.id}"
 
 
+def _named_sharding(sharding: jax.sharding.NamedSharding, *, is_key: bool) -> dict[str, Any]:
+    """A named sharding, if a case has words for it: each dimension split over one axis at most, in the default memory."""
+    mesh, spec = sharding.mesh, list(sharding.spec)
+    explicit = any(kind.name != "Auto" for kind in getattr(mesh, "axis_types", None) or ())
+    if is_key or explicit or sharding.memory_kind not in (None, "device", "unpinned_host") or not all(
+        axis is None or isinstance(axis, str) for axis in spec
+    ):
+        raise Unsupported(f"recording an array of the sharding {sharding}")
+    return {"mesh": dict(mesh.shape), "devices": [device.id for device in mesh.devices.flat], "spec": spec}
+
+
+def _implementation(value: Any) -> str:
+    name = str(jax.random.key_impl(value))
+    # jax 0.4 has the short name there.
+    return _IMPLEMENTATIONS.get(name, name)
+
+
 def _aval(value: Any) -> str:
     shape = ",".join(map(str, value.shape))
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
-        return f"key<{_IMPLEMENTATIONS[str(jax.random.key_impl(value))]}>[{shape}]"
+        return f"key<{_implementation(value)}>[{shape}]"
     return f"{dtype_name(value.dtype)}[{shape}]"

@@ -17,6 +17,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import math
 import os
 import re
 import sys
@@ -59,10 +60,11 @@ class _Local(threading.local):
     """Of each thread: whether it is inside of a recorded call, and what that call has missed so far."""
 
     inside = False
-    inferring = 0
     missed: set[str] | None = None
-    counts_bodies = False
-    """Whether a trace is seen by a body that runs; jax's own event is then of something else."""
+    inferring = 0
+    """How many frames of `_infer_params` are open: what is traced outside of them is no body of the program's."""
+    codes: frozenset[types.CodeType] = frozenset()
+    """Those of the functions under the call. If there are none, jax's own trace event has to do, which fires for less."""
 
 
 _local = _Local()
@@ -98,8 +100,9 @@ class Recording:
         self._lock = threading.RLock()
         self._objects = _Objects()
         self._wrappers: dict[int, dict[str, Any] | None] = {}
-        self._flags = {name: jax.config._read(name) for name in jax.config._value_holders}
-        self._contexts: dict[Any, dict[str, Any]] = {}
+        self._flags = {name: _flag(name) for name in jax.config._value_holders}
+        self._usual = len(jax_config.trace_context())
+        self._contexts: dict[Any, dict[str, Any] | None] = {}
         # The backend is the program's to choose: it isn't asked for.
         self._write({"recording": VERSION, "about": environment.versions()})
 
@@ -117,6 +120,8 @@ class Recording:
             {"api": api, "name": wrapped["name"], "at": wrapped["at"]},
             lambda: {**self._call_of(wrapped, args, kwargs), "via": via},
             lambda: original(wrapper, *args, **kwargs),
+            wrapped["codes"],
+            via,
         )
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -124,29 +129,13 @@ class Recording:
         given = inspect.signature(original).bind(*args, **kwargs)
         functions = [value for value in given.args if callable(value)]
         functions += [value for values in given.args if isinstance(values, (list, tuple)) for value in values if callable(value)]
-        bodies = [_body(function) for function in functions]
-        codes = {body.__code__ for body in bodies if isinstance(body, types.FunctionType)}
-        at = _place(bodies[-1].__code__) if codes and bodies[-1].__code__ in codes else None
-
-        def run() -> Any:
-            _local.counts_bodies = True
-            before = sys.getprofile()
-            missed = _local.missed
-
-            def profile(frame: types.FrameType, event: str, _: Any) -> None:
-                if event == "call" and frame.f_code in codes and missed is not None:
-                    missed.add("trace")
-                    sys.setprofile(before)
-
-            if before is None:
-                sys.setprofile(profile)
-            try:
-                return original(*args, **kwargs)
-            finally:
-                _local.counts_bodies = False
-                sys.setprofile(before)
-
-        return self._watched({"api": f"lax.{name}", "name": f"lax.{name}", "at": at}, lambda: self._loop_of(given), run)
+        last = _code(functions[-1]) if functions else None
+        return self._watched(
+            {"api": f"lax.{name}", "name": f"lax.{name}", "at": _place(last)},
+            lambda: self._loop_of(given),
+            lambda: _profiled(lambda: original(*args, **kwargs)),
+            _codes(functions),
+        )
 
     def _loop_of(self, given: inspect.BoundArguments) -> dict[str, Any]:
         others = {name: value for name, value in given.kwargs.items() if value not in (None, False, 1)}
@@ -160,7 +149,14 @@ class Recording:
             self._objects.returns_a_truth_value(values[0])
         return {"args": values, "context": self._context()}
 
-    def _watched(self, line: dict[str, Any], describes: Callable[[], dict[str, Any]], runs: Callable[[], Any]) -> Any:
+    def _watched(
+        self,
+        line: dict[str, Any],
+        describes: Callable[[], dict[str, Any]],
+        runs: Callable[[], Any],
+        codes: frozenset[types.CodeType],
+        via: str = "call",
+    ) -> Any:
         """Describes the call before it runs, since it may donate or change what it is given."""
         with self._lock:
             line["from"] = _caller()
@@ -171,7 +167,7 @@ class Recording:
             except Exception as error:  # What a program passes can raise whatever it likes when it is looked at.
                 line["unrecorded"] = f"{type(error).__name__} while the arguments were looked at"
             line |= self._objects.news()
-        _local.inside, _local.missed, _local.inferring = True, set(), 0
+        _local.inside, _local.missed, _local.inferring, _local.codes = True, set(), 0, codes
         try:
             return runs()
         except BaseException as error:
@@ -179,6 +175,8 @@ class Recording:
             raise
         finally:
             missed = _local.missed or set()
+            if via != "call":
+                missed.discard("dispatch")
             _local.inside, _local.missed = False, None
             line["missed"] = [layer for layer in LAYERS if layer in missed]
             with self._lock:
@@ -207,31 +205,53 @@ class Recording:
     def _describe(self, api: str, wrapper: Any) -> dict[str, Any] | None:
         """What belongs to the wrapper; None if it is a library's own."""
         fun = getattr(wrapper, "__wrapped__", None)
-        body = _body(fun)
-        code = getattr(body, "__code__", None)
+        body, code = _body(fun), _code(fun)
         file = os.path.abspath(code.co_filename) if code is not None else ""
         if fun is None or file.startswith((_JAX, _HERE)):
             return None
         known = {"name": getattr(body, "__name__", type(body).__name__), "at": _place(code), "wrapper": self._objects.fresh("wrapper")}
         # What is held for a wrapper must not hold its function.
         known["function"] = functools.partial(_wrapped, weakref.ref(wrapper))
+        known["codes"] = _codes([fun])
         known["options"] = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
         return known
 
     def _context(self) -> dict[str, Any]:
-        """What surrounds the call and isn't as it was when the recording began."""
+        """What surrounds the call and isn't as it was when the recording began.
+
+        Raises `Unsupported` for what a case has no words for.
+        """
         now = jax_config.trace_context()
+        while now and now[-1] is None:
+            # Each kind of user context that is made adds one.
+            now = now[:-1]
         if now not in self._contexts:
-            changed = {name: jax.config._read(name) for name in self._flags}
-            changed = {name: value for name, value in changed.items() if value != self._flags[name]}
-            changed.pop("jax_enable_x64", None)
-            device = changed.pop("jax_default_device", None)
-            context: dict[str, Any] = {"x64": True} if jax.config._read("jax_enable_x64") else {}
-            if device is not None:
-                context["default_device"] = device if isinstance(device, str) else device.id
-            forms = {name: flags.form(value) for name, value in changed.items() if name not in flags.OUTSIDE}
-            self._contexts[now] = {**context, "flags": forms} if forms else context
-        return self._contexts[now]
+            context = self._described(now)
+            known = [other for other in self._contexts.values() if other is not None]
+            self._contexts[now] = None if context in known else context
+        found = self._contexts[now]
+        if found is None:
+            raise Unsupported("recording what surrounds the call")
+        return found
+
+    def _described(self, now: tuple[Any, ...]) -> dict[str, Any]:
+        values = {name: _flag(name) for name in self._flags}
+        changed = {name: value for name, value in values.items() if value != self._flags[name]}
+        context: dict[str, Any] = {"x64": True} if values["jax_enable_x64"] else {}
+        device = values.get("jax_default_device")
+        if device is not None:
+            context["default_device"] = device if isinstance(device, str) else device.id
+        forms = {name: flags.form(value) for name, value in changed.items() if name not in flags.OUTSIDE}
+        if forms:
+            context["flags"] = forms
+        meshes = [mesh for part in now if isinstance(part, tuple) for mesh in part if isinstance(mesh, jax.sharding.Mesh)]
+        if len(meshes) == 1:
+            context["mesh"] = dict(meshes[0].shape)
+            context["mesh_devices"] = [device.id for device in meshes[0].devices.flat]
+        of_users = [value for value in now[self._usual :] if value is not None]
+        if len(of_users) == 1:
+            context["user"] = self._objects.static(of_users[0])
+        return context
 
     def _write(self, line: dict[str, Any]) -> None:
         self._stream.write(json.dumps(line) + "\n")
@@ -282,6 +302,12 @@ class _Objects(Recorder):
     def _named(self, value: Any) -> Any:
         if _is_plain(value):
             return self.value(value)
+        if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):
+            # Compared part by part, each by identity first.
+            if type(value) is dict:
+                return {"dict": {key: self._named(part) for key, part in value.items()}}
+            parts = [self._named(part) for part in value]
+            return {"tuple": parts} if type(value) is tuple else parts
         if isinstance(value, types.MethodType):
             of, function = self._named(value.__self__), self._named(value.__func__)
             return {"ref": self._stand_in((types.MethodType, of.get("ref"), function.get("ref")), value)}
@@ -349,7 +375,11 @@ class _Objects(Recorder):
         return {"new": {"class": self._class(value, form), "value": {"str": text}}}
 
     def _instance(self, value: Any) -> Any:
-        """A registered dataclass by its fields, so that its leaves have their names."""
+        """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
+        for base in (int, float, str):
+            if isinstance(value, base) and not isinstance(value, np.generic):
+                form = {"subclass": {"of": base.__name__}}
+                return {"new": {"class": self._class(value, form), "value": self.value(base(value))}}
         if dataclasses.is_dataclass(value) and not _is_module(value):
             try:
                 children, _ = default_registry.flatten_one_level(value)
@@ -395,8 +425,11 @@ def _is_module(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    if value is None or type(value) in (bool, int, float, str):
+    if value is None or type(value) in (bool, int, str):
         return True
+    if type(value) is float:
+        # Each nan is an object of its own.
+        return not math.isnan(value)
     return type(value) is tuple and all(_is_plain(item) for item in value)
 
 
@@ -434,6 +467,37 @@ def _body(function: Any) -> Any:
         else:
             break
     return function
+
+
+def _code(function: Any) -> types.CodeType | None:
+    """The code that runs when the function is called, if it is Python's."""
+    body = _body(function)
+    if not isinstance(body, types.FunctionType):
+        body = _body(getattr(type(body), "__call__", None))
+    return body.__code__ if isinstance(body, types.FunctionType) else None
+
+
+def _codes(functions: list[Any]) -> frozenset[types.CodeType]:
+    return frozenset(code for function in functions if (code := _code(function)) is not None)
+
+
+def _profiled(runs: Callable[[], Any]) -> Any:
+    """What `runs` returns; whether one of the functions under the call runs meanwhile is seen by Python's profiler, unless the
+    program has one."""
+    codes, missed = _local.codes, _local.missed
+    if not codes or missed is None or sys.getprofile() is not None:
+        return runs()
+
+    def profile(frame: types.FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code in codes:
+            missed.add("trace")
+            sys.setprofile(None)
+
+    sys.setprofile(profile)
+    try:
+        return runs()
+    finally:
+        sys.setprofile(None)
 
 
 def _place(code: types.CodeType | None) -> str | None:
@@ -493,6 +557,8 @@ def _jit_options(wrapper: Any) -> dict[str, Any]:
     for name in ("keep_unused", "inline"):
         if getattr(info, name) is True:
             options[name] = True
+    if getattr(info, "compiler_options_kvs", ()):
+        options["compiler_options"] = {name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs}
     return options
 
 
@@ -502,6 +568,12 @@ def _filter_jit_options(wrapper: Any) -> dict[str, Any]:
     if word is None:
         return {}
     return {"donate": word if wrapper.filter_warning else word.replace("all", "warn", 1)}
+
+
+def _flag(name: str) -> Any:
+    """The value of a flag in this thread, contexts included."""
+    holder = jax.config._value_holders[name]
+    return getattr(holder, "value", None)
 
 
 def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callable[..., Any]:
@@ -578,9 +650,11 @@ def _install() -> None:
         made.__call__ = _hooked("jax.jit", made.__call__)
         _calls_go_through(made)
         for via in ("trace", "lower", "eval_shape"):
-            # Before jax 0.6 each wrapper has its own, which are not recorded.
-            if via in vars(made):
-                setattr(made, via, _hooked("jax.jit", getattr(made, via), via))
+            # Every jax.jit puts these into the class again. Before jax 0.6 each wrapper has its own, which are not recorded.
+            if hasattr(pjit, f"jit_{via}"):
+                method = _hooked("jax.jit", getattr(pjit, f"jit_{via}"), via)
+                setattr(pjit, f"jit_{via}", method)
+                setattr(made, via, method)
         infer_params = pjit._infer_params
 
         def hook(*args: Any, **kwargs: Any) -> Any:
@@ -590,7 +664,7 @@ def _install() -> None:
             missed.add("dispatch")
             _local.inferring += 1
             try:
-                return infer_params(*args, **kwargs)
+                return _profiled(lambda: infer_params(*args, **kwargs))
             finally:
                 _local.inferring -= 1
 
@@ -609,7 +683,7 @@ def _listen(event: str, _duration: float, **_: Any) -> None:
     # What lowering traces is no body of the program's.
     if what != "trace event":
         missed.add(what)
-    elif _local.inferring and not _local.counts_bodies:
+    elif _local.inferring and not _local.codes:
         missed.add("trace")
 
 
