@@ -82,6 +82,9 @@ pub struct Recorded {
     /// What it was given.
     #[serde(default)]
     pub call: Option<Call>,
+    /// The number of the earlier call, from one, that was given the same.
+    #[serde(default)]
+    pub again: Option<usize>,
     /// Why a case has no words for that.
     #[serde(default)]
     pub unrecorded: Option<String>,
@@ -164,7 +167,11 @@ impl Recording {
             case.classes.extend(line.classes.clone());
             case.objects.extend(line.objects.clone());
             case.steps.extend(line.dropped.iter().cloned().map(Step::Drop));
-            let Some(call) = line.recorded.call.as_ref().filter(|_| line.recorded.api == api) else { continue };
+            if line.recorded.api != api {
+                continue;
+            }
+            let again = line.recorded.again.and_then(|again| self.calls().nth(again.checked_sub(1)?)?.call.as_ref());
+            let Some(call) = line.recorded.call.as_ref().or(again) else { continue };
             let mut call = call.clone();
             call.raises = line.recorded.observed.error.as_ref().map(|error| error.class.clone());
             case.steps.push(Step::Call(call));

@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .recording import Recording
+    from .recorder import Recording
 
 __version__ = "0.1.0"
 
@@ -20,6 +20,6 @@ __version__ = "0.1.0"
 def recording(file: str | os.PathLike[str] = "recording.jsonl") -> contextlib.AbstractContextManager[Recording]:
     """Records the jitted calls that are made inside, to a file that `jitkey explain` reads."""
     # jax is imported by whom it concerns.
-    from . import recording as module
+    from . import recorder
 
-    return module.recording(file)
+    return recorder.recording(file)

@@ -22,7 +22,7 @@ def main() -> None:
     asked = parser.parse_args()
     if environment.optional("jax") is None:
         sys.exit(environment.complain(f"this Python has no jax; install it with `{sys.executable} -m pip install jax`"))
-    from .recording import recording
+    from .recorder import recording
 
     sys.argv = [asked.program, *asked.arguments]
     with recording(asked.output) as under_way:

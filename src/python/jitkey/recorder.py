@@ -42,6 +42,9 @@ from .record import Recorder
 VERSION = 1
 """Of the format of recordings."""
 
+KNOWN = 4096
+"""Signatures that are known, at most."""
+
 TEXT = 60
 """Characters of an object's text, at most."""
 
@@ -99,6 +102,7 @@ class Recording:
         self._stream = stream
         self._lock = threading.RLock()
         self._objects = _Objects()
+        self._known: dict[Any, int] = {}
         self._wrappers: dict[int, dict[str, Any] | None] = {}
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._usual = len(jax_config.trace_context())
@@ -122,6 +126,7 @@ class Recording:
             lambda: original(wrapper, *args, **kwargs),
             wrapped["codes"],
             via,
+            self._signature((key, via), wrapped["options"], args, kwargs),
         )
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -156,12 +161,19 @@ class Recording:
         runs: Callable[[], Any],
         codes: frozenset[types.CodeType],
         via: str = "call",
+        signature: Any = None,
     ) -> Any:
-        """Describes the call before it runs, since it may donate or change what it is given."""
+        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
         with self._lock:
             line["from"] = _caller()
+            if self._objects.lost_some():
+                self._known.clear()
             try:
-                line["call"] = describes()
+                signature, earlier = self._earlier(signature)
+                if earlier is None:
+                    line["call"] = describes()
+                else:
+                    line["again"] = earlier
             except Unsupported as error:
                 line["unrecorded"] = str(error)
             except Exception as error:  # What a program passes can raise whatever it likes when it is looked at.
@@ -181,17 +193,61 @@ class Recording:
             line["missed"] = [layer for layer in LAYERS if layer in missed]
             with self._lock:
                 self.calls += 1
+                if signature is not None and "call" in line:
+                    if len(self._known) >= KNOWN:
+                        self._known.clear()
+                    self._known[signature] = self.calls
                 self._write(line)
+
+    def _signature(self, what: Any, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+        """What calls have in common that are described alike; None if that can't be said quickly."""
+        numbers, names = _statics(options, args)
+        try:
+            statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+            traced = [arg for i, arg in enumerate(args) if i not in numbers] if numbers else args
+            named = {name: arg for name, arg in kwargs.items() if name not in names} if names else kwargs
+            leaves, treedef = jax.tree_util.tree_flatten((traced, named))
+            parts = map(self._leaf_signature, [*statics, *leaves])
+            signature = (what, len(args), tuple(kwargs), treedef, tuple(parts))
+            hash(signature)
+        except Exception:  # Flattening and hashing run the program's own code.
+            return None
+        return signature
+
+    def _leaf_signature(self, leaf: Any) -> Any:
+        """Raises `Unsupported` for an object that isn't known yet."""
+        if isinstance(leaf, jax.Array):
+            return (leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False), leaf._committed, leaf.sharding)
+        kind = type(leaf)
+        if kind is np.ndarray:
+            return (kind, leaf.shape, leaf.dtype)
+        if _is_plain(leaf):
+            # Equal numbers of one type can differ: 0.0 and -0.0.
+            return (kind, repr(leaf))
+        if not self._objects.knows(leaf):
+            raise Unsupported("an object that is not known")
+        return (kind, id(leaf))
+
+    def _earlier(self, signature: Any) -> tuple[Any, int | None]:
+        """The signature with what surrounds the call, and the number of the call that had the same; nothing where that can't
+        be said."""
+        if signature is None:
+            return None, None
+        try:
+            signature = (signature, jax_config.trace_context())
+            return signature, self._known.get(signature)
+        except Exception:  # Comparing runs the program's own code.
+            return None, None
 
     def cleared(self, scope: str) -> None:
         """Records that caches were cleared."""
         with self._lock:
+            self._known.clear()
             self._write({"clear": scope})
 
     def _call_of(self, wrapped: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
         options = wrapped["options"]
-        numbers = {number if number >= 0 else number + len(args) for number in options.get("static_argnums", ())}
-        names = options.get("static_argnames", ())
+        numbers, names = _statics(options, args)
         value, static = self._objects.value, self._objects.static
         return {
             "function": value(wrapped["function"]()),
@@ -295,6 +351,15 @@ class _Objects(Recorder):
         if "def" in form:
             form["def"]["returns"] = False
 
+    def knows(self, value: Any) -> bool:
+        """Whether the object has a name already."""
+        known = self._by_id.get(id(value))
+        return known is not None and known[1]() is value
+
+    def lost_some(self) -> bool:
+        """Whether an object is gone that no line has said so of."""
+        return bool(self._dropped)
+
     def static(self, value: Any) -> Any:
         """A value that is compared and hashed as a whole."""
         return self._named(value)
@@ -311,9 +376,8 @@ class _Objects(Recorder):
         if isinstance(value, types.MethodType):
             of, function = self._named(value.__self__), self._named(value.__func__)
             return {"ref": self._stand_in((types.MethodType, of.get("ref"), function.get("ref")), value)}
-        known = self._by_id.get(id(value))
-        if known is not None and known[1]() is value:
-            return {"ref": known[0]}
+        if self.knows(value):
+            return {"ref": self._by_id[id(value)][0]}
         return {"ref": self._weakly(value)}
 
     def _stand_in(self, key: Any, value: Any) -> str:
@@ -417,6 +481,12 @@ def _has_arrays(value: Any) -> bool:
 
 def _wrapped(wrapper: Callable[[], Any]) -> Any:
     return wrapper().__wrapped__
+
+
+def _statics(options: dict[str, Any], args: Any) -> tuple[list[int], list[str]]:
+    """The positions and names of static arguments."""
+    numbers = options.get("static_argnums", ())
+    return [number if number >= 0 else number + len(args) for number in numbers], options.get("static_argnames", [])
 
 
 def _is_module(value: Any) -> bool:
