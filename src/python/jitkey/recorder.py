@@ -56,6 +56,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _VECTORCALL = 1 << 11
 """Py_TPFLAGS_HAVE_VECTORCALL"""
 
+_A_JIT = jax.jit(lambda: None)
+
 _active: Recording | None = None
 
 
@@ -131,7 +133,10 @@ class Recording:
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Makes an eager call of a function of `jax.lax` and records it."""
-        given = inspect.signature(original).bind(*args, **kwargs)
+        try:
+            given = inspect.signature(original).bind(*args, **kwargs)
+        except TypeError:
+            return original(*args, **kwargs)
         functions = [value for value in given.args if callable(value)]
         functions += [value for values in given.args if isinstance(values, (list, tuple)) for value in values if callable(value)]
         last = _code(functions[-1]) if functions else None
@@ -246,6 +251,8 @@ class Recording:
             self._write({"clear": scope})
 
     def _call_of(self, wrapped: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
+        if "unknown" in wrapped:
+            raise Unsupported(wrapped["unknown"])
         options = wrapped["options"]
         numbers, names = _statics(options, args)
         value, static = self._objects.value, self._objects.static
@@ -269,7 +276,10 @@ class Recording:
         # What is held for a wrapper must not hold its function.
         known["function"] = functools.partial(_wrapped, weakref.ref(wrapper))
         known["codes"] = _codes([fun])
-        known["options"] = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
+        try:
+            known["options"] = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
+        except Exception as error:  # A version of jax that keeps them elsewhere.
+            known["options"], known["unknown"] = {}, f"recording the options of a wrapper ({type(error).__name__})"
         return known
 
     def _context(self) -> dict[str, Any]:
@@ -310,7 +320,12 @@ class Recording:
         return context
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(line) + "\n")
+        try:
+            text = json.dumps(line, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            said = {name: line[name] for name in ("api", "name", "at", "from", "missed") if name in line}
+            text = json.dumps({**said, "unrecorded": f"the call can't be written: {error}"})
+        self._stream.write(text + "\n")
         self._stream.flush()
 
 
@@ -407,6 +422,8 @@ class _Objects(Recorder):
         name = self.fresh(getattr(value, "__name__", type(value).__name__))
         if isinstance(value, types.FunctionType):
             self.objects[name] = {"def": {"name": _function_text(value), **_params(self, value)}}
+        elif type(value) is type(_A_JIT):
+            self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
         elif type(value).__eq__ is object.__eq__ or _has_arrays(value):
             # To compare arrays is to run a program of jax's, which a recording must not.
             self.objects[name] = {"object": {"called": _text(value)}}
@@ -716,7 +733,7 @@ def _install() -> None:
     equinox: Any = environment.optional("equinox")
     if "jax.jit" not in _installed:
         _installed.add("jax.jit")
-        made = type(jax.jit(lambda: None))
+        made = type(_A_JIT)
         made.__call__ = _hooked("jax.jit", made.__call__)
         _calls_go_through(made)
         for via in ("trace", "lower", "eval_shape"):
