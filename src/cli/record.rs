@@ -34,7 +34,11 @@ impl Record {
         let path = std::env::var_os("PYTHONPATH").filter(|value| !value.is_empty());
         let path = std::env::join_paths(std::iter::once(package).chain(path.iter().flat_map(std::env::split_paths)))
             .map_err(|error| CliError::Usage(error.to_string()))?;
+        // What stands before the script or `-m` is Python's own: `python -u train.py`.
+        let is_option = |word: &&String| word.starts_with('-') && *word != "-m";
+        let (options, program) = program.split_at(program.iter().take_while(is_option).count());
         let status = Command::new(python)
+            .args(options)
             .args(["-m", "jitkey", "record", "-o"])
             .arg(&self.output)
             .args(program)

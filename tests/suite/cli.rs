@@ -33,6 +33,8 @@ fn stderr(output: &Output) -> String {
 #[case::sweep(&["sweep", "--help"])]
 #[case::mutants(&["mutants", "--help"])]
 #[case::generate(&["generate", "--help"])]
+#[case::record(&["record", "--help"])]
+#[case::explain(&["explain", "--help"])]
 fn help(#[context] context: Context, #[case] arguments: &[&str]) {
     let output = jitkey(arguments);
     assert!(output.status.success());
