@@ -5,10 +5,14 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::{CliError, End, print};
+use super::{CliError, End};
+use crate::report::quoted;
 use crate::spec::Spec;
 use crate::target::TargetError;
 use crate::target::environment;
+
+/// What the Python package exits with where there is no jax.
+const NO_JAX: i32 = 3;
 
 /// Run a Python program and record its jitted calls.
 ///
@@ -45,7 +49,11 @@ impl Record {
             .env("PYTHONPATH", path)
             .status()
             .map_err(|error| CliError::Usage(format!("{python} can't be run: {error}")))?;
-        print(&format!("jitkey explain {}", self.output.display()));
+        // Stdout is the program's own.
+        if status.code() == Some(NO_JAX) {
+            return Ok(End::Findings);
+        }
+        eprintln!("jitkey: why they missed: jitkey explain {}", quoted(&self.output.to_string_lossy()));
         Ok(if status.success() { End::Well } else { End::Findings })
     }
 }

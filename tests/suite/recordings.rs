@@ -28,7 +28,7 @@ fn record(program: &str, version: &str) -> Explained {
         .unwrap();
     assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
     let printed = String::from_utf8(recorded.stdout).unwrap();
-    assert!(printed.starts_with(&*String::from_utf8_lossy(&alone.stdout)), "{printed}");
+    assert_eq!(printed, String::from_utf8_lossy(&alone.stdout));
     let recording = Recording::read(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
     let explained = Explained::of(recording, &SPEC).unwrap();
     let otherwise: Vec<_> = explained.calls.iter().filter(|call| !call.is_predicted()).collect();
