@@ -69,6 +69,10 @@ impl ExplainedCall {
     /// The explanation of the layer that matters: of the trace if the body ran, and otherwise of the topmost.
     #[must_use]
     pub fn explanation(&self) -> Option<&Explanation> {
+        if !self.is_predicted() {
+            // What explains another miss doesn't explain this one.
+            return None;
+        }
         let says_something = |explanation: &&Explanation| !explanation.differences.is_empty();
         let traced = missed(&self.observed).contains(Layer::Trace);
         let of_trace = self.explanations.iter().find(|explanation| explanation.layer == Layer::Trace);

@@ -160,7 +160,7 @@ impl Entries {
     }
 
     /// The call whose key has the fewest differences from `key`, the last of several, and the differences. The keys of other
-    /// functions are looked at if there are none of this one, first of those that look the same.
+    /// functions are looked at if there are none of this one, and if they look the same.
     pub fn nearest(
         &self,
         function: &Obj,
@@ -168,35 +168,35 @@ impl Entries {
         key: &Key,
     ) -> Result<Option<(usize, Vec<Difference>)>, Raised> {
         let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
-        let others = self.shelves.iter().chain(self.gone.iter().flatten()).filter(|_| mine.is_none());
         let now = python::repr(function);
-        let mut nearest: Option<(bool, usize, Vec<Difference>)> = None;
+        let looks_same = |shelf: &&Shelf| shelf.called.as_ref() == Some(&now);
+        let others = self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same).filter(|_| mine.is_none());
+        let mut nearest: Option<(usize, Vec<Difference>)> = None;
         for shelf in mine.into_iter().chain(others) {
-            let called = shelf.called.as_ref().filter(|_| mine.is_none() && by.is_some());
-            let looks_other = called.is_some_and(|called| *called != now);
-            let other = called.map(|called| {
+            let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
                 let (before, after) = told_apart(called, &now);
                 Difference::new("", "function", before, after)
             });
             for entry in shelf.entries.iter().rev().take(LOOKED_AT) {
                 let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key)).collect();
-                let is_nearer = |(known_looks_other, call, known): &(bool, usize, Vec<Difference>)| {
-                    let rank = (looks_other, differences.len());
-                    rank < (*known_looks_other, known.len())
-                        || (rank == (*known_looks_other, known.len()) && entry.call > *call)
+                let is_nearer = |(call, known): &(usize, Vec<Difference>)| {
+                    differences.len() < known.len() || (differences.len() == known.len() && entry.call > *call)
                 };
                 if nearest.as_ref().is_none_or(is_nearer) {
-                    nearest = Some((looks_other, entry.call, differences));
+                    nearest = Some((entry.call, differences));
                 }
             }
         }
-        Ok(nearest.map(|(_, call, differences)| (call, differences)))
+        Ok(nearest)
     }
 
     /// Throws everything away that belongs to `function`, or everything at all.
     pub fn clear(&mut self, function: Option<&Obj>) {
         match function {
-            None => self.shelves.clear(),
+            None => {
+                self.shelves.clear();
+                self.gone.iter_mut().for_each(Vec::clear);
+            }
             Some(function) => {
                 self.shelves.retain(|shelf| !shelf.owner.function().is_some_and(|owner| python::is(&owner, function)))
             }

@@ -35,7 +35,7 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
             differences.map(|difference| (difference.path.clone(), difference.component.clone())).collect()
         };
         (&a.api, &a.name, &a.at, &a.observed) == (&b.api, &b.name, &b.at, &b.observed)
-            && a.is_predicted() == b.is_predicted()
+            && (&a.predicted, &a.unpredicted) == (&b.predicted, &b.unpredicted)
             && places(a) == places(b)
             && a.advice == b.advice
     };
@@ -79,6 +79,9 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     for advice in stated {
         let _ = writeln!(text, "  {}  {dim}{}{end}", advice.says, advice.rule);
         let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
+    }
+    if call.is_predicted() && call.explanation().is_none() {
+        let _ = writeln!(text, "  {dim}No earlier key of it is left: its caches were cleared, or its calls have failed.{end}");
     }
     match (&call.predicted, &call.unpredicted) {
         (_, Some(why)) => drop(writeln!(text, "  {dim}Not predicted: {why}.{end}")),

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib.util
 import os
 import runpy
 import sys
+from typing import TYPE_CHECKING
 
 from . import environment
+from .imports import when_imported
+
+if TYPE_CHECKING:
+    from .recorder import Recording
 
 
 def main() -> None:
@@ -20,12 +27,26 @@ def main() -> None:
     record.add_argument("program", help="the script, or the module's name")
     record.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
     asked = parser.parse_args()
-    if environment.optional("jax") is None:
+    if importlib.util.find_spec("jax") is None:
         sys.exit(environment.complain(f"this Python has no jax; install it with `{sys.executable} -m pip install jax`"))
-    from .recorder import recording
-
     sys.argv = [asked.program, *asked.arguments]
-    with recording(asked.output) as under_way:
+    with contextlib.ExitStack() as recorded:
+        begun: list[Recording] = []
+
+        def begin() -> None:
+            from .recorder import recording
+
+            begun.append(recorded.enter_context(recording(asked.output)))
+
+        def hook_equinox() -> None:
+            from . import recorder
+
+            recorder.hook_equinox()
+
+        # What the program does before, such as setting variables that jax reads once, comes first.
+        when_imported("jax", begin)
+        # It may be what imports jax, and then isn't ready when the recording begins.
+        when_imported("equinox", hook_equinox)
         try:
             if asked.module:
                 sys.path.insert(0, os.getcwd())
@@ -34,8 +55,11 @@ def main() -> None:
                 sys.path.insert(0, os.path.dirname(os.path.abspath(asked.program)))
                 runpy.run_path(asked.program, run_name="__main__")
         finally:
-            calls = f"{under_way.calls} call{'' if under_way.calls == 1 else 's'}"
-            print(f"jitkey: {calls} recorded in {asked.output}", file=sys.stderr)
+            if begun:
+                calls = f"{begun[0].calls} call{'' if begun[0].calls == 1 else 's'}"
+                print(f"jitkey: {calls} recorded in {asked.output}", file=sys.stderr)
+            else:
+                print("jitkey: jax was not imported, so nothing was recorded", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import logging
 import os
 import platform
@@ -72,7 +73,11 @@ def about() -> dict[str, str | None]:
 
 def versions() -> dict[str, str | None]:
     """The versions of everything that can change a verdict."""
-    versions: dict[str, str | None] = {"python": platform.python_version()}
+    found: dict[str, str | None] = {"python": platform.python_version()}
     for library in ("jax", "jaxlib", "numpy", "equinox", "flax", "optax"):
-        versions[library] = getattr(optional(library), "__version__", None)
-    return versions
+        # To import them would be to change what runs.
+        try:
+            found[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            found[library] = None
+    return found

@@ -11,6 +11,7 @@ import collections
 import dataclasses
 import math
 import re
+import sys
 import types
 from typing import Any
 
@@ -18,7 +19,6 @@ import jax
 import numpy as np
 from jax._src.tree_util import default_registry
 
-from . import environment
 from .dtypes import dtype_name
 from .errors import Unsupported
 
@@ -64,7 +64,7 @@ class Recorder:
         if kind is np.ndarray:
             return f"np:{_aval(value)}"
         if isinstance(value, np.generic) and value.dtype.kind in "biuf":
-            return {"numpy_scalar": [dtype_name(value.dtype), value.item()]}
+            return {"numpy_scalar": [dtype_name(value.dtype), self.value(value.item())]}
         if kind is list:
             return self._all(value)
         if kind is tuple:
@@ -81,7 +81,7 @@ class Recorder:
 
     def _instance(self, value: Any) -> Any:
         """An instance of a class that jax knows as a node, or a leaf that cases have no word for."""
-        equinox: Any = environment.optional("equinox")
+        equinox: Any = sys.modules.get("equinox")
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": self._all(value)}}

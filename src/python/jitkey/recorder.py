@@ -36,6 +36,7 @@ from jax._src.tree_util import default_registry
 from . import environment, flags
 from .dtypes import dtype_name
 from .errors import Unsupported, describe
+from .imports import when_imported
 from .observe import EVENTS, LAYERS
 from .record import Recorder
 
@@ -115,11 +116,11 @@ class Recording:
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
         key = id(wrapper)
-        if key not in self._wrappers:
-            weakref.finalize(wrapper, self._wrappers.pop, key, None).atexit = False
-            with self._lock:
+        with self._lock:
+            if key not in self._wrappers:
+                weakref.finalize(wrapper, self._wrappers.pop, key, None).atexit = False
                 self._wrappers[key] = self._describe(api, wrapper)
-        wrapped = self._wrappers[key]
+            wrapped = self._wrappers[key]
         if wrapped is None:
             return original(wrapper, *args, **kwargs)
         return self._watched(
@@ -148,11 +149,18 @@ class Recording:
         )
 
     def _loop_of(self, given: inspect.BoundArguments) -> dict[str, Any]:
-        others = {name: value for name, value in given.kwargs.items() if value not in (None, False, 1)}
-        given.apply_defaults()
+        parameters = given.signature.parameters
+        behind = list(parameters).index("length") if "length" in parameters else len(parameters)
+        others = [
+            name
+            for i, (name, parameter) in enumerate(parameters.items())
+            if (i > behind or parameter.kind is parameter.KEYWORD_ONLY)
+            and name in given.arguments
+            and repr(given.arguments[name]) != repr(parameter.default)
+        ]
         if others:
-            raise Unsupported(f"the option {', '.join(others)}")
-        # What stands after the length of a scan is in no key, or an option.
+            raise Unsupported(f"recording the option {', '.join(others)}")
+        given.apply_defaults()
         args = given.args[:4] if "length" in given.arguments else given.args
         values = [self._objects.value(arg) for arg in args]
         if "cond_fun" in given.arguments:
@@ -184,6 +192,8 @@ class Recording:
             except Exception as error:  # What a program passes can raise whatever it likes when it is looked at.
                 line["unrecorded"] = f"{type(error).__name__} while the arguments were looked at"
             line |= self._objects.news()
+            if "dropped" in line:
+                self._known.clear()
         _local.inside, _local.missed, _local.inferring, _local.codes = True, set(), 0, codes
         try:
             return runs()
@@ -198,11 +208,10 @@ class Recording:
             line["missed"] = [layer for layer in LAYERS if layer in missed]
             with self._lock:
                 self.calls += 1
-                if signature is not None and "call" in line:
+                if self._write(line) and signature is not None and "call" in line and "dropped" not in line:
                     if len(self._known) >= KNOWN:
                         self._known.clear()
                     self._known[signature] = self.calls
-                self._write(line)
 
     def _signature(self, what: Any, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
         """What calls have in common that are described alike; None if that can't be said quickly."""
@@ -222,6 +231,8 @@ class Recording:
     def _leaf_signature(self, leaf: Any) -> Any:
         """Raises `Unsupported` for an object that isn't known yet."""
         if isinstance(leaf, jax.Array):
+            if leaf.is_deleted():
+                raise Unsupported("recording an array that was deleted")
             return (leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False), leaf._committed, leaf.sharding)
         kind = type(leaf)
         if kind is np.ndarray:
@@ -255,6 +266,8 @@ class Recording:
             raise Unsupported(wrapped["unknown"])
         options = wrapped["options"]
         numbers, names = _statics(options, args)
+        if not all(map(_NAME.match, kwargs)):
+            raise Unsupported("recording a keyword that isn't ASCII")
         value, static = self._objects.value, self._objects.static
         return {
             "function": value(wrapped["function"]()),
@@ -288,8 +301,8 @@ class Recording:
         Raises `Unsupported` for what a case has no words for.
         """
         now = jax_config.trace_context()
-        while now and now[-1] is None:
-            # Each kind of user context that is made adds one.
+        while len(now) > self._usual and (now[-1] is None or now[-1] is False):
+            # Each kind of context that a library makes adds one, which says nothing before it is entered.
             now = now[:-1]
         if now not in self._contexts:
             context = self._described(now)
@@ -314,19 +327,27 @@ class Recording:
         if len(meshes) == 1:
             context["mesh"] = dict(meshes[0].shape)
             context["mesh_devices"] = [device.id for device in meshes[0].devices.flat]
-        of_users = [value for value in now[self._usual :] if value is not None]
+        of_users = [value for value in now[self._usual :] if value is not None and value is not False]
         if len(of_users) == 1:
             context["user"] = self._objects.static(of_users[0])
         return context
 
-    def _write(self, line: dict[str, Any]) -> None:
+    def _write(self, line: dict[str, Any]) -> bool:
+        """Writes a line, and says whether all of it could be written."""
+        whole = True
         try:
             text = json.dumps(line, allow_nan=False)
         except (TypeError, ValueError) as error:
-            said = {name: line[name] for name in ("api", "name", "at", "from", "missed") if name in line}
+            said = {name: part for name, part in line.items() if name != "call"}
             text = json.dumps({**said, "unrecorded": f"the call can't be written: {error}"})
-        self._stream.write(text + "\n")
-        self._stream.flush()
+            whole = False
+        try:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            # The disk is full, or the recording is over and a thread still runs: nothing of that is the program's.
+            whole = False
+        return whole
 
 
 class _Objects(Recorder):
@@ -578,13 +599,15 @@ def _profiled(runs: Callable[[], Any]) -> Any:
     def profile(frame: types.FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code in codes:
             missed.add("trace")
-            sys.setprofile(None)
+            if sys.getprofile() is profile:
+                sys.setprofile(None)
 
     sys.setprofile(profile)
     try:
         return runs()
     finally:
-        sys.setprofile(None)
+        if sys.getprofile() is profile:
+            sys.setprofile(None)
 
 
 def _place(code: types.CodeType | None) -> str | None:
@@ -682,10 +705,8 @@ def _replace() -> Callable[[], None]:
     """Puts hooks into every module that has one of jax.lax's loops or clears caches, but for jax's own; what is returned takes
     them out."""
     hooks = {id(original): _loop_hooked(name, original) for name in LOOPS if (original := getattr(jax.lax, name))}
-    equinox: Any = sys.modules.get("equinox")
-    clearings = {"jax": jax.clear_caches, "equinox": getattr(equinox, "clear_caches", None)}
-    hooks |= {id(clears): _clearing_hooked(scope, clears) for scope, clears in clearings.items() if clears is not None}
-    replaced: list[tuple[dict[str, Any], str, Any]] = []
+    hooks[id(jax.clear_caches)] = _clearing_hooked("jax", jax.clear_caches)
+    replaced: list[tuple[dict[str, Any], str, Any, Any]] = []
     for module in list(sys.modules.values()):
         namespace = getattr(module, "__dict__", None)
         name = getattr(module, "__name__", "")
@@ -694,12 +715,14 @@ def _replace() -> Callable[[], None]:
         for attribute, value in list(namespace.items()):
             hook = hooks.get(id(value))
             if hook is not None:
-                replaced.append((namespace, attribute, value))
+                replaced.append((namespace, attribute, value, hook))
                 namespace[attribute] = hook
 
     def put_back() -> None:
-        for namespace, attribute, value in replaced:
-            namespace[attribute] = value
+        for namespace, attribute, value, hook in replaced:
+            # The program may have put something else there.
+            if namespace.get(attribute) is hook:
+                namespace[attribute] = value
 
     return put_back
 
@@ -725,14 +748,13 @@ def _clearing_hooked(scope: str, original: Callable[[], None]) -> Callable[[], N
     return hook
 
 
-_installed: set[str] = set()
+_installed: list[str] = []
 
 
 def _install() -> None:
     """Puts the hooks in place, once for the process."""
-    equinox: Any = environment.optional("equinox")
-    if "jax.jit" not in _installed:
-        _installed.add("jax.jit")
+    if not _installed:
+        _installed.append("hooks")
         made = type(_A_JIT)
         made.__call__ = _hooked("jax.jit", made.__call__)
         _calls_go_through(made)
@@ -757,10 +779,18 @@ def _install() -> None:
 
         pjit._infer_params = hook
         jax.monitoring.register_event_duration_secs_listener(_listen)
-    if equinox is not None and "equinox.filter_jit" not in _installed:
-        _installed.add("equinox.filter_jit")
-        made = type(equinox.filter_jit(lambda: None))
-        made.__call__ = _hooked("equinox.filter_jit", made.__call__)
+        when_imported("equinox", hook_equinox)
+
+
+def hook_equinox() -> None:
+    """Puts the hooks of equinox in place, once for the process."""
+    if "equinox" in _installed:
+        return
+    _installed.append("equinox")
+    equinox: Any = sys.modules["equinox"]
+    made = type(equinox.filter_jit(lambda: None))
+    made.__call__ = _hooked("equinox.filter_jit", made.__call__)
+    equinox.clear_caches = _clearing_hooked("equinox", equinox.clear_caches)
 
 
 def _listen(event: str, _duration: float, **_: Any) -> None:
