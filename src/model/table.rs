@@ -170,7 +170,8 @@ impl Entries {
         let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
         let now = python::repr(function);
         let looks_same = |shelf: &&Shelf| shelf.called.as_ref() == Some(&now);
-        let others = self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same).filter(|_| mine.is_none());
+        let others =
+            self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same).filter(|_| mine.is_none());
         let mut nearest: Option<(usize, Vec<Difference>)> = None;
         for shelf in mine.into_iter().chain(others) {
             let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {

@@ -81,7 +81,10 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
         let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
     }
     if call.is_predicted() && call.explanation().is_none() {
-        let _ = writeln!(text, "  {dim}No earlier key of it is left: its caches were cleared, or its calls have failed.{end}");
+        let _ = writeln!(
+            text,
+            "  {dim}No earlier key of it is left: its caches were cleared, or its calls have failed.{end}"
+        );
     }
     match (&call.predicted, &call.unpredicted) {
         (_, Some(why)) => drop(writeln!(text, "  {dim}Not predicted: {why}.{end}")),
