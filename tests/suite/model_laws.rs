@@ -45,7 +45,8 @@ proptest! {
     fn the_order_of_a_dict_does_not_matter(items in prop::collection::btree_map("[a-e]", any_value(), 0..4)) {
         let items = DictItems(items.into_iter().map(|(key, value)| (Form::Str(key).into(), value)).collect());
         let (one, other) = (Form::Dict(items.clone()).into(), Form::Dict(reversed(&items)).into());
-        prop_assert_ne!(same_key(&one, &other, false), Some(false));
+        // Not every dict is the same key again: float0 never takes the fast path.
+        prop_assert_eq!(same_key(&one, &other, false), same_key(&one, &one, false));
     }
 
     #[test]
