@@ -39,9 +39,9 @@ def main() -> None:
             begun.append(recorded.enter_context(recording(asked.output)))
 
         def hook_equinox() -> None:
-            from . import recorder
+            from . import hooks
 
-            recorder.hook_equinox()
+            hooks.hook_equinox()
 
         # What the program does before, such as setting variables that jax reads once, comes first.
         when_imported("jax", begin)

@@ -59,8 +59,6 @@ class Recorder:
             return value if math.isfinite(value) else {"float": str(value)}
         if kind is str:
             return {"str": value}
-        if isinstance(value, jax.Array):
-            return _array(value)
         if kind is np.ndarray:
             return f"np:{_aval(value)}"
         if isinstance(value, np.generic) and value.dtype.kind in "biuf":
@@ -74,6 +72,8 @@ class Recorder:
             if all(type(key) is str for key in value):
                 return {word: {key: self.value(item) for key, item in value.items()}}
             return {word: [[self.value(key), self.value(item)] for key, item in value.items()]}
+        if isinstance(value, jax.Array):
+            return _array(value)
         return self._instance(value)
 
     def _all(self, values: Any) -> list[Any]:
@@ -81,11 +81,10 @@ class Recorder:
 
     def _instance(self, value: Any) -> Any:
         """An instance of a class that jax knows as a node, or a leaf that cases have no word for."""
-        equinox: Any = sys.modules.get("equinox")
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": self._all(value)}}
-        if equinox is not None and isinstance(value, equinox.Module) and not isinstance(value, types.MethodType):
+        if is_module(value) and not isinstance(value, types.MethodType):
             return self._module(value)
         try:
             children, aux = default_registry.flatten_one_level(value)
@@ -122,6 +121,12 @@ class Recorder:
         self._known.append((name, value))
         self.objects[name] = {"object": {}}
         return {"ref": name}
+
+
+def is_module(value: Any) -> bool:
+    """Whether it is an `equinox.Module`; equinox isn't imported to find out."""
+    equinox: Any = sys.modules.get("equinox")
+    return equinox is not None and isinstance(value, equinox.Module)
 
 
 def _identifier(text: str) -> str:

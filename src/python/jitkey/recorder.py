@@ -1,79 +1,44 @@
 """Records a program's own calls: what each was given, in the words of a case, and which layers it missed.
 
-`with jitkey.recording(file):` or `python -m jitkey record script.py`. Nothing of the program is wrapped or replaced: the
-`__call__` of the classes that `jax.jit` and `equinox.filter_jit` return is hooked, so that functions that were jitted before
-are recorded as well, and keep their identity. A recording is JSON lines: the first says what runs, and each other is a call
-that was made outside of any trace, or what is known no longer. Arrays are written as avals, never their contents.
-
-Objects are named, and held weakly: the end of each is recorded. Those whose class has an `__eq__` of its own are written as
-values, which are the same if `==` and hash said so when they were met.
+`with jitkey.recording(file):` or `python -m jitkey record script.py`. A recording is JSON lines: the first says what runs, and
+each other is a call that was made outside of any trace, or what is known no longer. Arrays are written as avals, never their
+contents. Objects are named, and held weakly: the end of each is recorded. Those whose class has an `__eq__` of its own are
+written as values, which are the same if `==` and hash said so when they were met.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
-import functools
 import inspect
 import json
-import math
 import os
-import re
 import sys
 import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, TextIO
 
 import jax
 import numpy as np
 from jax._src import config as jax_config
-from jax._src import core, pjit
-from jax._src.tree_util import default_registry
+from jax._src.array import ArrayImpl
 
-from . import environment, flags
-from .dtypes import dtype_name
+from . import environment, flags, hooks
 from .errors import Unsupported, describe
-from .imports import when_imported
-from .observe import EVENTS, LAYERS
-from .record import Recorder
+from .hooks import local
+from .objects import NAME, Objects, is_plain
+from .observe import LAYERS
+from .source import LIBRARY, body, caller, code, codes, place
 
 VERSION = 1
 """Of the format of recordings."""
 
 KNOWN = 4096
 """Signatures that are known, at most."""
-
-TEXT = 60
-"""Characters of an object's text, at most."""
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
-
-_JAX = os.path.dirname(os.path.abspath(jax.__file__)) + os.sep
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-_VECTORCALL = 1 << 11
-"""Py_TPFLAGS_HAVE_VECTORCALL"""
-
-_A_JIT = jax.jit(lambda: None)
-
-_active: Recording | None = None
-
-
-class _Local(threading.local):
-    """Of each thread: whether it is inside of a recorded call, and what that call has missed so far."""
-
-    inside = False
-    missed: set[str] | None = None
-    inferring = 0
-    """How many frames of `_infer_params` are open: what is traced outside of them is no body of the program's."""
-    codes: frozenset[types.CodeType] = frozenset()
-    """Those of the functions under the call. If there are none, jax's own trace event has to do, which fires for less."""
-
-
-_local = _Local()
+_encode = json.JSONEncoder(allow_nan=False).encode
 
 
 @contextlib.contextmanager
@@ -82,18 +47,37 @@ def recording(file: str | os.PathLike[str] = "recording.jsonl") -> Iterator[Reco
 
     Raises `RuntimeError` if a recording is under way already.
     """
-    global _active
-    if _active is not None:
+    if hooks.active is not None:
         raise RuntimeError("a recording is under way already")
-    _install()
+    hooks.install()
     with open(file, "w", encoding="utf-8") as stream:
-        _active = Recording(stream)
-        put_back = _replace()
+        hooks.active = Recording(stream)
+        put_back = hooks.replace()
         try:
-            yield _active
+            yield hooks.active
         finally:
-            _active = None
+            hooks.active = None
             put_back()
+
+
+@dataclasses.dataclass
+class _Wrapper:
+    """What is known of a jitted function, without holding it."""
+
+    name: str
+    at: str | None
+    ref: str
+    """Its own name in the recording."""
+    function: Callable[[], Any]
+    codes: frozenset[types.CodeType]
+    options: dict[str, Any]
+    unknown: str | None = None
+    """Why its options can't be recorded."""
+
+    def statics(self, args: Any) -> tuple[list[int], list[str]]:
+        """The positions and names of its static arguments."""
+        numbers = self.options.get("static_argnums", ())
+        return [number if number >= 0 else number + len(args) for number in numbers], self.options.get("static_argnames", [])
 
 
 class Recording:
@@ -104,9 +88,9 @@ class Recording:
         """How many calls were recorded."""
         self._stream = stream
         self._lock = threading.RLock()
-        self._objects = _Objects()
-        self._known: dict[Any, int] = {}
-        self._wrappers: dict[int, dict[str, Any] | None] = {}
+        self._objects = Objects()
+        self._known = _Known()
+        self._wrappers: dict[int, _Wrapper | None] = {}
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
@@ -124,12 +108,12 @@ class Recording:
         if wrapped is None:
             return original(wrapper, *args, **kwargs)
         return self._watched(
-            {"api": api, "name": wrapped["name"], "at": wrapped["at"]},
+            {"api": api, "name": wrapped.name, "at": wrapped.at},
             lambda: {**self._call_of(wrapped, args, kwargs), "via": via},
             lambda: original(wrapper, *args, **kwargs),
-            wrapped["codes"],
+            wrapped.codes,
             via,
-            self._signature((key, via), wrapped["options"], args, kwargs),
+            self._signature((wrapped.ref, via), wrapped, args, kwargs),
         )
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -140,13 +124,114 @@ class Recording:
             return original(*args, **kwargs)
         functions = [value for value in given.args if callable(value)]
         functions += [value for values in given.args if isinstance(values, (list, tuple)) for value in values if callable(value)]
-        last = _code(functions[-1]) if functions else None
+        last = code(functions[-1]) if functions else None
         return self._watched(
-            {"api": f"lax.{name}", "name": f"lax.{name}", "at": _place(last)},
+            {"api": f"lax.{name}", "name": f"lax.{name}", "at": place(last)},
             lambda: self._loop_of(given),
-            lambda: _profiled(lambda: original(*args, **kwargs)),
-            _codes(functions),
+            lambda: hooks.profiled(lambda: original(*args, **kwargs)),
+            codes(functions),
         )
+
+    def cleared(self, scope: str) -> None:
+        """Records that caches were cleared."""
+        with self._lock:
+            self._known.forget_all()
+            self._write({"clear": scope})
+
+    def _watched(
+        self,
+        line: dict[str, Any],
+        describes: Callable[[], dict[str, Any]],
+        runs: Callable[[], Any],
+        codes: frozenset[types.CodeType],
+        via: str = "call",
+        signature: _Signature | None = None,
+    ) -> Any:
+        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
+        with self._lock:
+            line["from"] = caller()
+            self._known.forget(self._objects.dropped)
+            earlier = self._known.call(signature)
+            if earlier is None:
+                self._objects.used.clear()
+                try:
+                    line["call"] = describes()
+                except Unsupported as error:
+                    line["unrecorded"] = str(error)
+                except Exception as error:  # What a program passes can raise whatever it likes when it is looked at.
+                    line["unrecorded"] = f"{type(error).__name__} while the arguments were looked at"
+                used = frozenset(self._objects.used)
+            else:
+                line["again"] = earlier
+            line |= self._objects.news()
+        local.inside, local.missed, local.inferring, local.codes = True, set(), 0, codes
+        try:
+            return runs()
+        except BaseException as error:
+            line["error"] = describe(error)
+            raise
+        finally:
+            missed = local.missed or set()
+            if via != "call":
+                missed.discard("dispatch")
+            local.inside, local.missed = False, None
+            line["missed"] = [layer for layer in LAYERS if layer in missed]
+            with self._lock:
+                self.calls += 1
+                if self._write(line) and signature is not None and "call" in line:
+                    self._known.remember(signature, self.calls, used)
+
+    def _signature(self, what: Any, wrapped: _Wrapper, args: Any, kwargs: Any) -> _Signature | None:
+        """What calls have in common that are described alike; None if that can't be said quickly."""
+        numbers, names = wrapped.statics(args)
+        try:
+            statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+            traced = [arg for i, arg in enumerate(args) if i not in numbers] if numbers else args
+            named = {name: arg for name, arg in kwargs.items() if name not in names} if names else kwargs
+            leaves, treedef = jax.tree_util.tree_flatten((traced, named))
+            held: list[Any] = []
+            parts = [self._leaf_signature(leaf, held) for leaf in (*statics, *leaves)]
+            key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context())
+            hash(key)
+        except Exception:  # Flattening, comparing and hashing run the program's own code.
+            return None
+        return _Signature(key, held)
+
+    def _leaf_signature(self, leaf: Any, held: list[Any]) -> Any:
+        """`held` are the objects that it goes by; raises `Unsupported` for what can't be said quickly."""
+        kind = type(leaf)
+        if kind is ArrayImpl:
+            if leaf.is_deleted():
+                raise Unsupported("recording an array that was deleted")
+            aval, sharding = leaf.aval, leaf.sharding
+            held.append(aval)
+            held.append(sharding)
+            return (id(aval), id(sharding), leaf._committed)
+        if kind is np.ndarray:
+            return (kind, leaf.shape, leaf.dtype)
+        if is_plain(leaf):
+            # Equal numbers of one type can differ: 0.0 and -0.0.
+            return (kind, repr(leaf))
+        name = self._objects.name_of(leaf)
+        if name is None:
+            raise Unsupported("an object that is not known")
+        return (kind, name)
+
+    def _call_of(self, wrapped: _Wrapper, args: Any, kwargs: Any) -> dict[str, Any]:
+        if wrapped.unknown is not None:
+            raise Unsupported(wrapped.unknown)
+        numbers, names = wrapped.statics(args)
+        if not all(map(NAME.match, kwargs)):
+            raise Unsupported("recording a keyword that isn't ASCII")
+        value, static = self._objects.value, self._objects.static
+        return {
+            "function": value(wrapped.function()),
+            "wrapper": wrapped.ref,
+            "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
+            "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
+            "options": wrapped.options,
+            "context": self._context(),
+        }
 
     def _loop_of(self, given: inspect.BoundArguments) -> dict[str, Any]:
         parameters = given.signature.parameters
@@ -167,133 +252,28 @@ class Recording:
             self._objects.returns_a_truth_value(values[0])
         return {"args": values, "context": self._context()}
 
-    def _watched(
-        self,
-        line: dict[str, Any],
-        describes: Callable[[], dict[str, Any]],
-        runs: Callable[[], Any],
-        codes: frozenset[types.CodeType],
-        via: str = "call",
-        signature: Any = None,
-    ) -> Any:
-        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
-        with self._lock:
-            line["from"] = _caller()
-            if self._objects.lost_some():
-                self._known.clear()
-            try:
-                signature, earlier = self._earlier(signature)
-                if earlier is None:
-                    line["call"] = describes()
-                else:
-                    line["again"] = earlier
-            except Unsupported as error:
-                line["unrecorded"] = str(error)
-            except Exception as error:  # What a program passes can raise whatever it likes when it is looked at.
-                line["unrecorded"] = f"{type(error).__name__} while the arguments were looked at"
-            line |= self._objects.news()
-            if "dropped" in line:
-                self._known.clear()
-        _local.inside, _local.missed, _local.inferring, _local.codes = True, set(), 0, codes
-        try:
-            return runs()
-        except BaseException as error:
-            line["error"] = describe(error)
-            raise
-        finally:
-            missed = _local.missed or set()
-            if via != "call":
-                missed.discard("dispatch")
-            _local.inside, _local.missed = False, None
-            line["missed"] = [layer for layer in LAYERS if layer in missed]
-            with self._lock:
-                self.calls += 1
-                if self._write(line) and signature is not None and "call" in line and "dropped" not in line:
-                    if len(self._known) >= KNOWN:
-                        self._known.clear()
-                    self._known[signature] = self.calls
-
-    def _signature(self, what: Any, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
-        """What calls have in common that are described alike; None if that can't be said quickly."""
-        numbers, names = _statics(options, args)
-        try:
-            statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
-            traced = [arg for i, arg in enumerate(args) if i not in numbers] if numbers else args
-            named = {name: arg for name, arg in kwargs.items() if name not in names} if names else kwargs
-            leaves, treedef = jax.tree_util.tree_flatten((traced, named))
-            parts = map(self._leaf_signature, [*statics, *leaves])
-            signature = (what, len(args), tuple(kwargs), treedef, tuple(parts))
-            hash(signature)
-        except Exception:  # Flattening and hashing run the program's own code.
-            return None
-        return signature
-
-    def _leaf_signature(self, leaf: Any) -> Any:
-        """Raises `Unsupported` for an object that isn't known yet."""
-        if isinstance(leaf, jax.Array):
-            if leaf.is_deleted():
-                raise Unsupported("recording an array that was deleted")
-            return (leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False), leaf._committed, leaf.sharding)
-        kind = type(leaf)
-        if kind is np.ndarray:
-            return (kind, leaf.shape, leaf.dtype)
-        if _is_plain(leaf):
-            # Equal numbers of one type can differ: 0.0 and -0.0.
-            return (kind, repr(leaf))
-        if not self._objects.knows(leaf):
-            raise Unsupported("an object that is not known")
-        return (kind, id(leaf))
-
-    def _earlier(self, signature: Any) -> tuple[Any, int | None]:
-        """The signature with what surrounds the call, and the number of the call that had the same; nothing where that can't
-        be said."""
-        if signature is None:
-            return None, None
-        try:
-            signature = (signature, jax_config.trace_context())
-            return signature, self._known.get(signature)
-        except Exception:  # Comparing runs the program's own code.
-            return None, None
-
-    def cleared(self, scope: str) -> None:
-        """Records that caches were cleared."""
-        with self._lock:
-            self._known.clear()
-            self._write({"clear": scope})
-
-    def _call_of(self, wrapped: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
-        if "unknown" in wrapped:
-            raise Unsupported(wrapped["unknown"])
-        options = wrapped["options"]
-        numbers, names = _statics(options, args)
-        if not all(map(_NAME.match, kwargs)):
-            raise Unsupported("recording a keyword that isn't ASCII")
-        value, static = self._objects.value, self._objects.static
-        return {
-            "function": value(wrapped["function"]()),
-            "wrapper": wrapped["wrapper"],
-            "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
-            "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
-            "options": options,
-            "context": self._context(),
-        }
-
-    def _describe(self, api: str, wrapper: Any) -> dict[str, Any] | None:
+    def _describe(self, api: str, wrapper: Any) -> _Wrapper | None:
         """What belongs to the wrapper; None if it is a library's own."""
         fun = getattr(wrapper, "__wrapped__", None)
-        body, code = _body(fun), _code(fun)
-        file = os.path.abspath(code.co_filename) if code is not None else ""
-        if fun is None or file.startswith((_JAX, _HERE)):
+        inner, written = body(fun), code(fun)
+        file = os.path.abspath(written.co_filename) if written is not None else ""
+        if fun is None or file.startswith(LIBRARY):
             return None
-        known = {"name": getattr(body, "__name__", type(body).__name__), "at": _place(code), "wrapper": self._objects.fresh("wrapper")}
-        # What is held for a wrapper must not hold its function.
-        known["function"] = functools.partial(_wrapped, weakref.ref(wrapper))
-        known["codes"] = _codes([fun])
+        options, unknown = {}, None
         try:
-            known["options"] = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
+            options = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
         except Exception as error:  # A version of jax that keeps them elsewhere.
-            known["options"], known["unknown"] = {}, f"recording the options of a wrapper ({type(error).__name__})"
-        return known
+            unknown = f"recording the options of a wrapper ({type(error).__name__})"
+        held = weakref.ref(wrapper)
+        return _Wrapper(
+            name=getattr(inner, "__name__", type(inner).__name__),
+            at=place(written),
+            ref=self._objects.fresh("wrapper"),
+            function=lambda: attrgetter("__wrapped__")(held()),
+            codes=codes([fun]),
+            options=options,
+            unknown=unknown,
+        )
 
     def _context(self) -> dict[str, Any]:
         """What surrounds the call and isn't as it was when the recording began.
@@ -336,325 +316,73 @@ class Recording:
         """Writes a line, and says whether all of it could be written."""
         whole = True
         try:
-            text = json.dumps(line, allow_nan=False)
-        except (TypeError, ValueError) as error:
+            text = _encode(line)
+        except (TypeError, ValueError, RecursionError) as error:
             said = {name: part for name, part in line.items() if name != "call"}
-            text = json.dumps({**said, "unrecorded": f"the call can't be written: {error}"})
+            text = _encode({**said, "unrecorded": f"the call can't be written: {error}"})
             whole = False
         try:
             self._stream.write(text + "\n")
-            self._stream.flush()
+            if "again" not in line:
+                # A program that is killed loses no more than the hits after its last miss.
+                self._stream.flush()
         except (OSError, ValueError):
             # The disk is full, or the recording is over and a thread still runs: nothing of that is the program's.
             whole = False
         return whole
 
 
-class _Objects(Recorder):
-    """The names of classes and objects, with the ends of those that are held weakly."""
+@dataclasses.dataclass
+class _Signature:
+    key: Any
+    """It goes by the identities of what is held."""
+    held: list[Any]
+
+
+class _Known:
+    """The calls that were described, by their signatures."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._by_id: dict[int, tuple[str, Any]] = {}
-        self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
-        self._texts: set[tuple[type, str]] = set()
-        self._dropped: list[str] = []
-        self._count = 0
-        self._told: set[str] = set()
+        self._calls: dict[Any, tuple[int, list[Any]]] = {}
+        self._using: dict[str, list[Any]] = {}
 
-    def fresh(self, stem: str) -> str:
-        """A name that nothing else has."""
-        self._count += 1
-        return f"{re.sub(r'[^A-Za-z0-9_]', '_', stem)}_{self._count}"
-
-    def news(self) -> dict[str, Any]:
-        """What was not said yet: new classes and objects, and which are gone."""
-        said: dict[str, Any] = {}
-        for word, all_of_them in (("classes", self.classes), ("objects", self.objects)):
-            fresh = {name: form for name, form in all_of_them.items() if name not in self._told}
-            self._told.update(fresh)
-            if fresh:
-                said[word] = fresh
-        self.objects.clear()
-        gone, self._dropped = self._dropped, []
-        if gone:
-            said["dropped"] = gone
-        return said
-
-    def returns_a_truth_value(self, written: Any) -> None:
-        """Says of a function, if it is new, that it is the condition of a loop."""
-        form = self.objects.get(written.get("ref"), {})
-        if "def" in form:
-            form["def"]["returns"] = False
-
-    def knows(self, value: Any) -> bool:
-        """Whether the object has a name already."""
-        known = self._by_id.get(id(value))
-        return known is not None and known[1]() is value
-
-    def lost_some(self) -> bool:
-        """Whether an object is gone that no line has said so of."""
-        return bool(self._dropped)
-
-    def static(self, value: Any) -> Any:
-        """A value that is compared and hashed as a whole."""
-        return self._named(value)
-
-    def _named(self, value: Any) -> Any:
-        if _is_plain(value):
-            return self.value(value)
-        if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):
-            # Compared part by part, each by identity first.
-            if type(value) is dict:
-                return {"dict": {key: self._named(part) for key, part in value.items()}}
-            parts = [self._named(part) for part in value]
-            return {"tuple": parts} if type(value) is tuple else parts
-        if isinstance(value, types.MethodType):
-            of, function = self._named(value.__self__), self._named(value.__func__)
-            return {"ref": self._stand_in((types.MethodType, of.get("ref"), function.get("ref")), value)}
-        if self.knows(value):
-            return {"ref": self._by_id[id(value)][0]}
-        return {"ref": self._weakly(value)}
-
-    def _stand_in(self, key: Any, value: Any) -> str:
-        """The name for all that have one key of this module's own."""
-        entries = self._by_hash.setdefault((type(key), hash(key)), [])
-        for name, known in entries:
-            if known == key:
-                return name
-        name = self._add(value)
-        entries.append((name, key))
-        return name
-
-    def _weakly(self, value: Any) -> str:
-        key = id(value)
-        name = self._add(value)
-
-        def gone(_: Any) -> None:
-            known = self._by_id.get(key)
-            if known is not None and known[0] == name:
-                del self._by_id[key]
-            self._dropped.append(name)
-
-        self._by_id[key] = (name, _held(value, gone))
-        return name
-
-    def _add(self, value: Any) -> str:
-        name = self.fresh(getattr(value, "__name__", type(value).__name__))
-        if isinstance(value, types.FunctionType):
-            self.objects[name] = {"def": {"name": _function_text(value), **_params(self, value)}}
-        elif type(value) is type(_A_JIT):
-            self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
-        elif type(value).__eq__ is object.__eq__ or _has_arrays(value):
-            # To compare arrays is to run a program of jax's, which a recording must not.
-            self.objects[name] = {"object": {"called": _text(value)}}
-        else:
-            self.objects[name] = self._equal_to_others(value)
-        return name
-
-    def _equal_to_others(self, value: Any) -> dict[str, Any]:
-        """An instance whose value says which others it is equal to."""
+    def call(self, signature: _Signature | None) -> int | None:
+        """The number of the call that had the same."""
+        if signature is None:
+            return None
         try:
-            key, hashed = (type(value), hash(value)), "value"
-        except Exception:  # It can't be hashed, or its hash raises: it is compared with all of its class.
-            key, hashed = (type(value), 0), "none"
-        entries = self._by_hash.setdefault(key, [])
-        entries[:] = [(text, held) for text, held in entries if held() is not None]
-        for text, held in entries:
-            try:
-                if bool(held() == value):
-                    break
-            except Exception:  # What can't be compared is not the same.
-                continue
-        else:
-            text, number = _text(value), 1
-            while (type(value), text) in self._texts:
-                number += 1
-                text = f"{_text(value)} ({number})"
-            self._texts.add((type(value), text))
-            entries.append((text, _held(value, None)))
-        form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
-        return {"new": {"class": self._class(value, form), "value": {"str": text}}}
+            known = self._calls.get(signature.key)
+        except Exception:  # Comparing runs the program's own code.
+            return None
+        return None if known is None else known[0]
 
-    def _instance(self, value: Any) -> Any:
-        """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
-        for base in (int, float, str):
-            if isinstance(value, base) and not isinstance(value, np.generic):
-                form = {"subclass": {"of": base.__name__}}
-                return {"new": {"class": self._class(value, form), "value": self.value(base(value))}}
-        if dataclasses.is_dataclass(value) and not _is_module(value):
-            try:
-                children, _ = default_registry.flatten_one_level(value)
-            except (TypeError, ValueError):
-                return self._named(value)
-            fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-            data = [name for name, part in fields.items() if any(part is child for child in children)]
-            if len(data) == len(list(children)) and not (set(data) & {name for name in fields if not _NAME.match(name)}):
-                meta = [name for name in fields if name not in data]
-                form = {"dataclass": {"data": data, "meta": meta}}
-                parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
-                return {"new": {"class": self._class(value, form), "fields": parts}}
-        return super()._instance(value)
+    def remember(self, signature: _Signature, number: int, used: frozenset[str]) -> None:
+        """That call `number` had it, whose description names the objects `used`."""
+        if len(self._calls) >= KNOWN:
+            self.forget_all()
+        try:
+            self._calls[signature.key] = (number, signature.held)
+        except Exception:  # As above.
+            return
+        for name in used:
+            self._using.setdefault(name, []).append(signature.key)
 
+    def forget(self, names: list[str]) -> None:
+        """The objects of these names are gone."""
+        for name in names:
+            for key in self._using.pop(name, ()):
+                with contextlib.suppress(Exception):
+                    self._calls.pop(key, None)
 
-def _held(value: Any, gone: Callable[[Any], None] | None) -> Callable[[], Any]:
-    """A weak reference, or the object itself where it has none: a tuple or a dict that belongs to a class."""
-    try:
-        return weakref.ref(value, gone)
-    except TypeError:
-        return functools.partial(_itself, value)
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _has_arrays(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_arrays, value.values()))
-    if isinstance(value, (tuple, list)):
-        return any(map(_has_arrays, value))
-    return isinstance(value, jax.Array)
-
-
-def _wrapped(wrapper: Callable[[], Any]) -> Any:
-    return wrapper().__wrapped__
-
-
-def _statics(options: dict[str, Any], args: Any) -> tuple[list[int], list[str]]:
-    """The positions and names of static arguments."""
-    numbers = options.get("static_argnums", ())
-    return [number if number >= 0 else number + len(args) for number in numbers], options.get("static_argnames", [])
-
-
-def _is_module(value: Any) -> bool:
-    equinox: Any = sys.modules.get("equinox")
-    return equinox is not None and isinstance(value, equinox.Module)
-
-
-def _is_plain(value: Any) -> bool:
-    if value is None or type(value) in (bool, int, str):
-        return True
-    if type(value) is float:
-        # Each nan is an object of its own.
-        return not math.isnan(value)
-    return type(value) is tuple and all(_is_plain(item) for item in value)
-
-
-def _text(value: Any) -> str:
-    """An object for a reader, without what its `__repr__` would do."""
-    if isinstance(value, (np.dtype, type)):
-        return str(value)[:TEXT]
-    if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-        shown = [f"{name}={part!r}" if _is_plain(part) else f"{name}=…" for name, part in fields.items()]
-        return f"{type(value).__name__}({', '.join(shown)})"[:TEXT]
-    body = _body(value)
-    if isinstance(body, types.FunctionType) and body is not value:
-        return f"<{type(value).__name__} of {_function_text(body)}>"
-    if type(value) in (list, dict, set, frozenset) and len(value) <= 4:
-        parts = [item for pair in value.items() for item in pair] if type(value) is dict else list(value)
-        if all(_is_plain(part) for part in parts):
-            return repr(value)[:TEXT]
-    return f"<{type(value).__name__}>"
-
-
-def _function_text(function: types.FunctionType) -> str:
-    return f"{function.__qualname__} at {_place(function.__code__)}"
-
-
-def _body(function: Any) -> Any:
-    """The Python function inside partials, methods and wrappers."""
-    for _ in range(16):
-        if isinstance(function, functools.partial):
-            function = function.func
-        elif isinstance(function, types.MethodType):
-            function = function.__func__
-        elif not isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        else:
-            break
-    return function
-
-
-def _code(function: Any) -> types.CodeType | None:
-    """The code that runs when the function is called, if it is Python's."""
-    body = _body(function)
-    if not isinstance(body, types.FunctionType):
-        body = _body(getattr(type(body), "__call__", None))
-    return body.__code__ if isinstance(body, types.FunctionType) else None
-
-
-def _codes(functions: list[Any]) -> frozenset[types.CodeType]:
-    return frozenset(code for function in functions if (code := _code(function)) is not None)
-
-
-def _profiled(runs: Callable[[], Any]) -> Any:
-    """What `runs` returns; whether one of the functions under the call runs meanwhile is seen by Python's profiler, unless the
-    program has one."""
-    codes, missed = _local.codes, _local.missed
-    if not codes or missed is None or sys.getprofile() is not None:
-        return runs()
-
-    def profile(frame: types.FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code in codes:
-            missed.add("trace")
-            if sys.getprofile() is profile:
-                sys.setprofile(None)
-
-    sys.setprofile(profile)
-    try:
-        return runs()
-    finally:
-        if sys.getprofile() is profile:
-            sys.setprofile(None)
-
-
-def _place(code: types.CodeType | None) -> str | None:
-    return None if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
-
-
-def _caller() -> str | None:
-    """Where the program makes the call: the first frame that is neither this package's nor a library's hook."""
-    frame: Any = sys._getframe(1)
-    equinox: Any = sys.modules.get("equinox")
-    inside = [_HERE, _JAX] + ([os.path.dirname(equinox.__file__) + os.sep] if equinox is not None else [])
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(tuple(inside)):
-            return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-        frame = frame.f_back
-    return None
-
-
-def _params(objects: _Objects, function: types.FunctionType) -> dict[str, Any]:
-    """The parameters of a function; nothing if a case has no words for them."""
-    params: list[Any] = []
-    try:
-        signature = inspect.signature(function, follow_wrapped=False)
-    except (TypeError, ValueError):
-        return {}
-    starred = False
-    for parameter in signature.parameters.values():
-        if not _NAME.match(parameter.name):
-            return {}
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            params.append(f"*{parameter.name}")
-            starred = True
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            params.append(f"**{parameter.name}")
-        else:
-            if parameter.kind is parameter.KEYWORD_ONLY and not starred:
-                params.append("*")
-                starred = True
-            if parameter.default is parameter.empty:
-                params.append(parameter.name)
-            else:
-                params.append({"name": parameter.name, "default": objects.value(parameter.default)})
-    return {"params": params}
+    def forget_all(self) -> None:
+        """Nothing is known any more."""
+        self._calls.clear()
+        self._using.clear()
 
 
 def _jit_options(wrapper: Any) -> dict[str, Any]:
-    """The options of a `jax.jit`. Raises nothing: what a case has no word for is left out."""
+    """The options of a `jax.jit`, without those that a case has no word for. Raises whatever a version of jax that keeps them
+    elsewhere makes of the search."""
     info = getattr(wrapper, "_jit_info", None)
     if info is None:  # jax 0.4 has it in the closure of what a miss calls.
         miss = inspect.unwrap(wrapper._cache_miss)
@@ -684,139 +412,3 @@ def _flag(name: str) -> Any:
     """The value of a flag in this thread, contexts included."""
     holder = jax.config._value_holders[name]
     return getattr(holder, "value", None)
-
-
-def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callable[..., Any]:
-    @functools.wraps(original, updated=())
-    def hook(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        recording = _active
-        if recording is None or _local.inside or not core.trace_state_clean():
-            return original(self, *args, **kwargs)
-        return recording.call(api, self, args, kwargs, original, via)
-
-    return hook
-
-
-LOOPS = ("while_loop", "fori_loop", "scan", "map", "cond", "switch")
-"""The functions of `jax.lax` that have caches where they are called outside of jit."""
-
-
-def _replace() -> Callable[[], None]:
-    """Puts hooks into every module that has one of jax.lax's loops or clears caches, but for jax's own; what is returned takes
-    them out."""
-    hooks = {id(original): _loop_hooked(name, original) for name in LOOPS if (original := getattr(jax.lax, name))}
-    hooks[id(jax.clear_caches)] = _clearing_hooked("jax", jax.clear_caches)
-    replaced: list[tuple[dict[str, Any], str, Any, Any]] = []
-    for module in list(sys.modules.values()):
-        namespace = getattr(module, "__dict__", None)
-        name = getattr(module, "__name__", "")
-        if not isinstance(namespace, dict) or (name not in ("jax", "jax.lax") and name.partition(".")[0] == "jax"):
-            continue
-        for attribute, value in list(namespace.items()):
-            hook = hooks.get(id(value))
-            if hook is not None:
-                replaced.append((namespace, attribute, value, hook))
-                namespace[attribute] = hook
-
-    def put_back() -> None:
-        for namespace, attribute, value, hook in replaced:
-            # The program may have put something else there.
-            if namespace.get(attribute) is hook:
-                namespace[attribute] = value
-
-    return put_back
-
-
-def _loop_hooked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(*args: Any, **kwargs: Any) -> Any:
-        recording = _active
-        if recording is None or _local.inside or not core.trace_state_clean():
-            return original(*args, **kwargs)
-        return recording.loop(name, original, args, kwargs)
-
-    return hook
-
-
-def _clearing_hooked(scope: str, original: Callable[[], None]) -> Callable[[], None]:
-    @functools.wraps(original)
-    def hook() -> None:
-        if _active is not None:
-            _active.cleared(scope)
-        original()
-
-    return hook
-
-
-_installed: list[str] = []
-
-
-def _install() -> None:
-    """Puts the hooks in place, once for the process."""
-    if not _installed:
-        _installed.append("hooks")
-        made = type(_A_JIT)
-        made.__call__ = _hooked("jax.jit", made.__call__)
-        _calls_go_through(made)
-        for via in ("trace", "lower", "eval_shape"):
-            # Every jax.jit puts these into the class again. Before jax 0.6 each wrapper has its own, which are not recorded.
-            if hasattr(pjit, f"jit_{via}"):
-                method = _hooked("jax.jit", getattr(pjit, f"jit_{via}"), via)
-                setattr(pjit, f"jit_{via}", method)
-                setattr(made, via, method)
-        infer_params = pjit._infer_params
-
-        def hook(*args: Any, **kwargs: Any) -> Any:
-            missed = _local.missed
-            if missed is None:
-                return infer_params(*args, **kwargs)
-            missed.add("dispatch")
-            _local.inferring += 1
-            try:
-                return _profiled(lambda: infer_params(*args, **kwargs))
-            finally:
-                _local.inferring -= 1
-
-        pjit._infer_params = hook
-        jax.monitoring.register_event_duration_secs_listener(_listen)
-        when_imported("equinox", hook_equinox)
-
-
-def hook_equinox() -> None:
-    """Puts the hooks of equinox in place, once for the process."""
-    if "equinox" in _installed:
-        return
-    _installed.append("equinox")
-    equinox: Any = sys.modules["equinox"]
-    made = type(equinox.filter_jit(lambda: None))
-    made.__call__ = _hooked("equinox.filter_jit", made.__call__)
-    equinox.clear_caches = _clearing_hooked("equinox", equinox.clear_caches)
-
-
-def _listen(event: str, _duration: float, **_: Any) -> None:
-    missed, what = _local.missed, EVENTS.get(event)
-    if missed is None or what is None:
-        return
-    # What lowering traces is no body of the program's.
-    if what != "trace event":
-        missed.add(what)
-    elif _local.inferring and not _local.codes:
-        missed.add("trace")
-
-
-def _calls_go_through(made: type) -> None:
-    """Before Python 3.12 a class goes on being called by its vectorcall, whatever its `__call__` is assigned."""
-    if sys.version_info >= (3, 12):
-        return
-    word = ctypes.c_ulong.from_address(id(made) + _flags_offset(made))
-    word.value &= ~_VECTORCALL
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(made))
-
-
-def _flags_offset(made: type) -> int:
-    """Where `tp_flags` stands in a type object: the word that `__flags__` shows."""
-    size = ctypes.sizeof(ctypes.c_ulong)
-    for offset in range(0, type.__basicsize__, size):
-        if ctypes.c_ulong.from_address(id(made) + offset).value == made.__flags__:
-            return offset
-    raise RuntimeError("this Python's types have no flags where they should be")

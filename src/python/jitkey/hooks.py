@@ -1,0 +1,202 @@
+"""The hooks of a recording: what stands between a program and the libraries whose caches it uses.
+
+Nothing of the program is wrapped or replaced: the `__call__` of the classes that `jax.jit` and `equinox.filter_jit` return is
+hooked, so that functions that were jitted before are recorded as well, and keep their identity.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax
+from jax._src import core, pjit
+
+from .imports import when_imported
+from .objects import A_JIT
+from .observe import EVENTS
+
+if TYPE_CHECKING:
+    from .recorder import Recording
+
+active: Recording | None = None
+"""The recording that is under way."""
+
+_VECTORCALL = 1 << 11
+"""Py_TPFLAGS_HAVE_VECTORCALL"""
+
+
+class Local(threading.local):
+    """Of each thread: whether it is inside of a recorded call, and what that call has missed so far."""
+
+    inside = False
+    missed: set[str] | None = None
+    inferring = 0
+    """How many frames of `_infer_params` are open: what is traced outside of them is no body of the program's."""
+    codes: frozenset[types.CodeType] = frozenset()
+    """Those of the functions under the call. If there are none, jax's own trace event has to do, which fires for less."""
+
+
+local = Local()
+
+
+def profiled(runs: Callable[[], Any]) -> Any:
+    """What `runs` returns; whether one of the functions under the call runs meanwhile is seen by Python's profiler, unless the
+    program has one."""
+    codes, missed = local.codes, local.missed
+    if not codes or missed is None or sys.getprofile() is not None:
+        return runs()
+
+    def profile(frame: types.FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code in codes:
+            missed.add("trace")
+            if sys.getprofile() is profile:
+                sys.setprofile(None)
+
+    sys.setprofile(profile)
+    try:
+        return runs()
+    finally:
+        if sys.getprofile() is profile:
+            sys.setprofile(None)
+
+
+def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callable[..., Any]:
+    @functools.wraps(original, updated=())
+    def hook(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        recording = active
+        if recording is None or local.inside or not core.trace_state_clean():
+            return original(self, *args, **kwargs)
+        return recording.call(api, self, args, kwargs, original, via)
+
+    return hook
+
+
+LOOPS = ("while_loop", "fori_loop", "scan", "map", "cond", "switch")
+"""The functions of `jax.lax` that have caches where they are called outside of jit."""
+
+
+def replace() -> Callable[[], None]:
+    """Puts hooks into every module that has one of jax.lax's loops or clears caches, but for jax's own; what is returned takes
+    them out."""
+    hooks = {id(original): _loop_hooked(name, original) for name in LOOPS if (original := getattr(jax.lax, name))}
+    hooks[id(jax.clear_caches)] = _clearing_hooked("jax", jax.clear_caches)
+    replaced: list[tuple[dict[str, Any], str, Any, Any]] = []
+    for module in list(sys.modules.values()):
+        namespace = getattr(module, "__dict__", None)
+        name = getattr(module, "__name__", "")
+        if not isinstance(namespace, dict) or (name not in ("jax", "jax.lax") and name.partition(".")[0] == "jax"):
+            continue
+        for attribute, value in list(namespace.items()):
+            hook = hooks.get(id(value))
+            if hook is not None:
+                replaced.append((namespace, attribute, value, hook))
+                namespace[attribute] = hook
+
+    def put_back() -> None:
+        for namespace, attribute, value, hook in replaced:
+            # The program may have put something else there.
+            if namespace.get(attribute) is hook:
+                namespace[attribute] = value
+
+    return put_back
+
+
+def _loop_hooked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        recording = active
+        if recording is None or local.inside or not core.trace_state_clean():
+            return original(*args, **kwargs)
+        return recording.loop(name, original, args, kwargs)
+
+    return hook
+
+
+def _clearing_hooked(scope: str, original: Callable[[], None]) -> Callable[[], None]:
+    @functools.wraps(original)
+    def hook() -> None:
+        if active is not None:
+            active.cleared(scope)
+        original()
+
+    return hook
+
+
+_installed: list[str] = []
+
+
+def install() -> None:
+    """Puts the hooks in place, once for the process."""
+    if not _installed:
+        _installed.append("hooks")
+        made = type(A_JIT)
+        made.__call__ = _hooked("jax.jit", made.__call__)
+        _calls_go_through(made)
+        for via in ("trace", "lower", "eval_shape"):
+            # Every jax.jit puts these into the class again. Before jax 0.6 each wrapper has its own, which are not recorded.
+            if hasattr(pjit, f"jit_{via}"):
+                method = _hooked("jax.jit", getattr(pjit, f"jit_{via}"), via)
+                setattr(pjit, f"jit_{via}", method)
+                setattr(made, via, method)
+        infer_params = pjit._infer_params
+
+        def hook(*args: Any, **kwargs: Any) -> Any:
+            missed = local.missed
+            if missed is None:
+                return infer_params(*args, **kwargs)
+            missed.add("dispatch")
+            local.inferring += 1
+            try:
+                return profiled(lambda: infer_params(*args, **kwargs))
+            finally:
+                local.inferring -= 1
+
+        pjit._infer_params = hook
+        jax.monitoring.register_event_duration_secs_listener(_listen)
+        when_imported("equinox", hook_equinox)
+
+
+def hook_equinox() -> None:
+    """Puts the hooks of equinox in place, once for the process."""
+    if "equinox" in _installed:
+        return
+    _installed.append("equinox")
+    equinox: Any = sys.modules["equinox"]
+    made = type(equinox.filter_jit(lambda: None))
+    made.__call__ = _hooked("equinox.filter_jit", made.__call__)
+    equinox.clear_caches = _clearing_hooked("equinox", equinox.clear_caches)
+
+
+def _listen(event: str, _duration: float, **_: Any) -> None:
+    missed, what = local.missed, EVENTS.get(event)
+    if missed is None or what is None:
+        return
+    # What lowering traces is no body of the program's.
+    if what != "trace event":
+        missed.add(what)
+    elif local.inferring and not local.codes:
+        missed.add("trace")
+
+
+def _calls_go_through(made: type) -> None:
+    """Before Python 3.12 a class goes on being called by its vectorcall, whatever its `__call__` is assigned."""
+    if sys.version_info >= (3, 12):
+        return
+    word = ctypes.c_ulong.from_address(id(made) + _flags_offset(made))
+    word.value &= ~_VECTORCALL
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(made))
+
+
+def _flags_offset(made: type) -> int:
+    """Where `tp_flags` stands in a type object: the word that `__flags__` shows."""
+    size = ctypes.sizeof(ctypes.c_ulong)
+    for offset in range(0, type.__basicsize__, size):
+        if ctypes.c_ulong.from_address(id(made) + offset).value == made.__flags__:
+            return offset
+    raise RuntimeError("this Python's types have no flags where they should be")

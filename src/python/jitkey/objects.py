@@ -1,0 +1,269 @@
+"""The names of a running program's objects, and the ends of those that are held weakly."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import re
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src.array import ArrayImpl
+from jax._src.tree_util import default_registry
+
+from .errors import Unsupported
+from .record import Recorder, is_module
+from .source import body, function_text
+
+ARRAYS = 4096
+"""Avals that are known with their placement, at most."""
+
+TEXT = 60
+"""Characters of an object's text, at most."""
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
+"""A name that a case can have."""
+
+A_JIT = jax.jit(lambda: None)
+
+
+class Objects(Recorder):
+    """The names of classes and objects, with the ends of those that are held weakly."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dropped: list[str] = []
+        """Objects that are gone, of which no line has said so."""
+        self.used: set[str] = set()
+        """The names that were used since this was cleared."""
+        self._by_id: dict[int, tuple[str, Any]] = {}
+        self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
+        self._methods: dict[tuple[Any, Any], str] = {}
+        self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
+        self._texts: set[tuple[type, str]] = set()
+        self._count = 0
+        self._told: set[str] = set()
+
+    def fresh(self, stem: str) -> str:
+        """A name that nothing else has."""
+        self._count += 1
+        return f"{re.sub(r'[^A-Za-z0-9_]', '_', stem)}_{self._count}"
+
+    def news(self) -> dict[str, Any]:
+        """What was not said yet: new classes and objects, and which are gone."""
+        said: dict[str, Any] = {}
+        for word, all_of_them in (("classes", self.classes), ("objects", self.objects)):
+            fresh = {name: form for name, form in all_of_them.items() if name not in self._told}
+            self._told.update(fresh)
+            if fresh:
+                said[word] = fresh
+        self.objects.clear()
+        gone, self.dropped = self.dropped, []
+        if gone:
+            said["dropped"] = gone
+        return said
+
+    def returns_a_truth_value(self, written: Any) -> None:
+        """Says of a function, if it is new, that it is the condition of a loop."""
+        form = self.objects.get(written.get("ref"), {})
+        if "def" in form:
+            form["def"]["returns"] = False
+
+    def name_of(self, value: Any) -> str | None:
+        """The name that the object has already."""
+        name, held = self._by_id.get(id(value), (None, None))
+        return name if held is not None and held() is value else None
+
+    def value(self, value: Any) -> Any:
+        """The value as a case writes it. Raises `Unsupported` for what it has no words for."""
+        if type(value) is not ArrayImpl:
+            return super().value(value)
+        if value.is_deleted():
+            raise Unsupported("recording an array that was deleted")
+        aval, sharding = value.aval, value.sharding
+        key = (id(aval), id(sharding), value._committed)
+        if key not in self._arrays:
+            if len(self._arrays) >= ARRAYS:
+                self._arrays.clear()
+            # Both are held, so that their ids are theirs alone.
+            self._arrays[key] = (super().value(value), aval, sharding)
+        return self._arrays[key][0]
+
+    def static(self, value: Any) -> Any:
+        """A value that is compared and hashed as a whole."""
+        return self._named(value)
+
+    def _named(self, value: Any) -> Any:
+        if is_plain(value):
+            return self.value(value)
+        if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):
+            # Compared part by part, each by identity first.
+            if type(value) is dict:
+                return {"dict": {key: self._named(part) for key, part in value.items()}}
+            parts = [self._named(part) for part in value]
+            return {"tuple": parts} if type(value) is tuple else parts
+        if isinstance(value, types.MethodType):
+            of, function = self._named(value.__self__), self._named(value.__func__)
+            key = (of.get("ref"), function.get("ref"))
+            if key not in self._methods:
+                self._methods[key] = self._add(value)
+            name = self._methods[key]
+        elif not type(value).__weakrefoffset__ and _is_compared(value):
+            # It would have to be held to be known by its identity.
+            return self._equal_to_others(value)
+        else:
+            name = self.name_of(value) or self._weakly(value)
+        self.used.add(name)
+        return {"ref": name}
+
+    def _weakly(self, value: Any) -> str:
+        key = id(value)
+        name = self._add(value)
+
+        def gone(_: Any) -> None:
+            known = self._by_id.get(key)
+            if known is not None and known[0] == name:
+                del self._by_id[key]
+            self.dropped.append(name)
+
+        self._by_id[key] = (name, _held(value, gone))
+        return name
+
+    def _add(self, value: Any) -> str:
+        name = self.fresh(getattr(value, "__name__", type(value).__name__))
+        if isinstance(value, types.FunctionType):
+            self.objects[name] = {"def": {"name": function_text(value), **_params(self, value)}}
+        elif type(value) is type(A_JIT):
+            self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
+        elif _is_compared(value):
+            self.objects[name] = self._equal_to_others(value)
+        else:
+            self.objects[name] = {"object": {"called": _text(value)}}
+        return name
+
+    def _equal_to_others(self, value: Any) -> dict[str, Any]:
+        """An instance whose value says which others it is equal to."""
+        try:
+            key, hashed = (type(value), hash(value)), "value"
+        except Exception:  # It can't be hashed, or its hash raises: it is compared with all of its class.
+            key, hashed = (type(value), 0), "none"
+        entries = self._by_hash.setdefault(key, [])
+        entries[:] = [(text, held) for text, held in entries if held() is not None]
+        for text, held in entries:
+            try:
+                if bool(held() == value):
+                    break
+            except Exception:  # What can't be compared is not the same.
+                continue
+        else:
+            text, number = _text(value), 1
+            while (type(value), text) in self._texts:
+                number += 1
+                text = f"{_text(value)} ({number})"
+            self._texts.add((type(value), text))
+            entries.append((text, _held(value)))
+        form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
+        return {"new": {"class": self._class(value, form), "value": {"str": text}}}
+
+    def _instance(self, value: Any) -> Any:
+        """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
+        for base in (int, float, str):
+            if isinstance(value, base) and not isinstance(value, np.generic):
+                form = {"subclass": {"of": base.__name__}}
+                return {"new": {"class": self._class(value, form), "value": self.value(base(value))}}
+        if dataclasses.is_dataclass(value) and not is_module(value):
+            try:
+                children, _ = default_registry.flatten_one_level(value)
+            except (TypeError, ValueError):
+                return self._named(value)
+            fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+            data = [name for name, part in fields.items() if any(part is child for child in children)]
+            if len(data) == len(list(children)) and all(map(NAME.match, fields)):
+                meta = [name for name in fields if name not in data]
+                form = {"dataclass": {"data": data, "meta": meta}}
+                parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
+                return {"new": {"class": self._class(value, form), "fields": parts}}
+        return super()._instance(value)
+
+
+def _held(value: Any, gone: Callable[[Any], None] | None = None) -> Callable[[], Any]:
+    """A weak reference, or the object itself where it has none: an instance of a class with slots, a number of numpy's."""
+    try:
+        return weakref.ref(value, gone)
+    except TypeError:
+        return lambda: value
+
+
+def _is_compared(value: Any) -> bool:
+    """Whether the object's class says what it is equal to, and its arrays don't: to compare those is to run a program of
+    jax's, which a recording must not."""
+    return type(value).__eq__ is not object.__eq__ and not _has_arrays(value)
+
+
+def _has_arrays(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_arrays, value.values()))
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_arrays, value))
+    return isinstance(value, jax.Array)
+
+
+def is_plain(value: Any) -> bool:
+    if value is None or type(value) in (bool, int, str):
+        return True
+    if type(value) is float:
+        # Each nan is an object of its own.
+        return not math.isnan(value)
+    return type(value) is tuple and all(is_plain(item) for item in value)
+
+
+def _text(value: Any) -> str:
+    """An object for a reader, without what its `__repr__` would do."""
+    if isinstance(value, (np.dtype, type)):
+        return str(value)[:TEXT]
+    if dataclasses.is_dataclass(value):
+        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+        shown = [f"{name}={part!r}" if is_plain(part) else f"{name}=…" for name, part in fields.items()]
+        return f"{type(value).__name__}({', '.join(shown)})"[:TEXT]
+    body = body(value)
+    if isinstance(body, types.FunctionType) and body is not value:
+        return f"<{type(value).__name__} of {function_text(body)}>"
+    if type(value) in (list, dict, set, frozenset) and len(value) <= 4:
+        parts = [item for pair in value.items() for item in pair] if type(value) is dict else list(value)
+        if all(is_plain(part) for part in parts):
+            return repr(value)[:TEXT]
+    return f"<{type(value).__name__}>"
+
+
+def _params(objects: Objects, function: types.FunctionType) -> dict[str, Any]:
+    """The parameters of a function; nothing if a case has no words for them."""
+    params: list[Any] = []
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return {}
+    starred = False
+    for parameter in signature.parameters.values():
+        if not NAME.match(parameter.name):
+            return {}
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            params.append(f"*{parameter.name}")
+            starred = True
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            params.append(f"**{parameter.name}")
+        else:
+            if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+                params.append("*")
+                starred = True
+            if parameter.default is parameter.empty:
+                params.append(parameter.name)
+            else:
+                params.append({"name": parameter.name, "default": objects.value(parameter.default)})
+    return {"params": params}
+
+

@@ -1,0 +1,70 @@
+"""Where the program's own code stands: the functions inside of wrappers, and their places."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import types
+from typing import Any
+
+import jax
+
+LIBRARY = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
+"""Where code is no program's own."""
+
+
+def body(function: Any) -> Any:
+    """The Python function inside partials, methods and wrappers."""
+    for _ in range(16):
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, types.MethodType):
+            function = function.__func__
+        elif not isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        else:
+            break
+    return function
+
+
+def code(function: Any) -> types.CodeType | None:
+    """The code that runs when the function is called, if it is Python's."""
+    inner = body(function)
+    if not isinstance(inner, types.FunctionType):
+        inner = body(getattr(type(inner), "__call__", None))
+    return inner.__code__ if isinstance(inner, types.FunctionType) else None
+
+
+def codes(functions: list[Any]) -> frozenset[types.CodeType]:
+    """Those that run when the functions are called."""
+    return frozenset(found for found in map(code, functions) if found is not None)
+
+
+def function_text(function: types.FunctionType) -> str:
+    """The function for a reader."""
+    return f"{function.__qualname__} at {place(function.__code__)}"
+
+
+def place(written: types.CodeType | None) -> str | None:
+    """The file and the line where it is written."""
+    return None if written is None else f"{os.path.basename(written.co_filename)}:{written.co_firstlineno}"
+
+
+def caller() -> str | None:
+    """Where the program makes the call: the first frame that is neither this package's nor a library's hook."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and _is_hook(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _is_hook(file: str) -> bool:
+    if file not in _hooks:
+        equinox: Any = sys.modules.get("equinox")
+        inside = LIBRARY if equinox is None else (*LIBRARY, os.path.dirname(equinox.__file__) + os.sep)
+        _hooks[file] = file.startswith(inside)
+    return _hooks[file]
+
+
+_hooks: dict[str, bool] = {}
