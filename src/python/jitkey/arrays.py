@@ -61,10 +61,7 @@ def array_form(form: dict[str, Any], *, shared: bool) -> Any:
 def shape_dtype_struct(text: str) -> jax.ShapeDtypeStruct:
     """The aval that the text describes, as a placeholder."""
     parts = _parse(text)
-    if parts["key"]:
-        dtype = _key(parts).dtype
-    else:
-        dtype = numpy_dtype(parts["dtype"])
+    dtype = _key(parts).dtype if parts["key"] else numpy_dtype(parts["dtype"])
     options = {"weak_type": True} if parts["weak"] else {}
     if parts["device"] is not None:
         options["sharding"] = jax.sharding.SingleDeviceSharding(_device(int(parts["device"])))
@@ -221,7 +218,8 @@ def _device(number: int) -> jax.Device:
 
 def enable_x64(value: bool) -> contextlib.AbstractContextManager[Any]:
     """The context manager of `jax_enable_x64`, which has moved."""
-    context = getattr(jax, "enable_x64", None)
-    if not callable(context):
-        from jax.experimental import enable_x64 as context
+    if callable(getattr(jax, "enable_x64", None)):
+        return jax.enable_x64(value)
+    from jax.experimental import enable_x64 as context
+
     return context(value)

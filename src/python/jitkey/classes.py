@@ -31,7 +31,7 @@ class Made:
     """A class with what its instances are made of."""
 
     kind: str
-    made: type
+    made: Any
 
 
 def reclaim() -> None:
@@ -64,20 +64,23 @@ def _method() -> dict[str, Any]:
     return {"method": functions.methods()["method"]}
 
 
-def _namedtuple(name: str, fields: list[str]) -> type:
-    made = collections.namedtuple(name, fields)  # noqa: PYI024
+def _with_method(made: Any) -> Any:
     made.method = functions.methods()["method"]
     return made
 
 
+def _namedtuple(name: str, fields: list[str]) -> type:
+    return _with_method(collections.namedtuple(name, fields))  # type: ignore[misc]
+
+
 def _node(name: str, _spec: dict[str, Any]) -> type:
-    def __init__(self: Any, children: list[Any], aux: Any) -> None:  # noqa: N807
+    def __init__(self: Any, children: list[Any], aux: Any) -> None:
         self.children, self.aux = children, aux
 
-    made = type(name, (), {"__init__": __init__, **_method()})
+    made: Any = type(name, (), {"__init__": __init__, **_method()})
 
     def unflatten(aux: Any, children: Any) -> Any:
-        node = object.__new__(made)
+        node: Any = object.__new__(made)
         node.children, node.aux = children, aux
         return node
 
@@ -113,7 +116,7 @@ def _nnx_module(name: str, spec: dict[str, Any]) -> type:
     if flax is None:
         raise Unsupported("flax.nnx.Module")
 
-    def __init__(self: Any, **fields: Any) -> None:  # noqa: N807
+    def __init__(self: Any, **fields: Any) -> None:
         for field in spec.get("params", []):
             setattr(self, field, flax.Param(fields[field]))
         for field in spec.get("static", []):
@@ -128,15 +131,11 @@ def _plain_dataclass(name: str, spec: dict[str, Any]) -> type:
 
 
 def _enum(name: str, members: list[str]) -> type:
-    made = enum.Enum(name, members)
-    made.method = functions.methods()["method"]
-    return made
+    return _with_method(enum.Enum(name, members))  # type: ignore[misc]
 
 
 def _int_enum(name: str, members: list[str]) -> type:
-    made = enum.IntEnum(name, members)
-    made.method = functions.methods()["method"]
-    return made
+    return _with_method(enum.IntEnum(name, members))  # type: ignore[misc]
 
 
 def _subclass(name: str, of: str, known: dict[str, Made]) -> Made:
@@ -149,13 +148,13 @@ def _subclass(name: str, of: str, known: dict[str, Made]) -> Made:
 
 
 def _plain(name: str, spec: dict[str, Any]) -> type:
-    def __init__(self: Any, value: Any, hash_: int) -> None:  # noqa: N807
+    def __init__(self: Any, value: Any, hash_: int) -> None:
         self.value, self.hash = value, hash_
 
     namespace: dict[str, Any] = {"__init__": __init__, **_method()}
     if spec.get("callable"):
         namespace["__call__"] = functions.methods()["__call__"]
-    made = type(name, (), namespace)
+    made: Any = type(name, (), namespace)
     equal, hashed = spec.get("eq", "identity"), spec.get("hash", "identity")
     if equal != "identity":
         made.__eq__ = _equality(equal, made)

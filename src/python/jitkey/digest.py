@@ -25,12 +25,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import config
 
+from . import contexts
 from .observe import unobserved
 
-from . import contexts
 
-
-class Served(list):
+class Served(list[Any]):
     """The arrays that a body returned, with the number of its trace."""
 
     number = 0
@@ -87,7 +86,7 @@ def latest() -> tuple[int, str]:
 
 def differing(warm: str, cold: str) -> tuple[str, str]:
     """The parts of two texts around their first difference."""
-    at = next((i for i, (a, b) in enumerate(zip(warm, cold)) if a != b), min(len(warm), len(cold)))
+    at = next((i for i, (a, b) in enumerate(zip(warm, cold, strict=False)) if a != b), min(len(warm), len(cold)))
     start = max(0, at - 30)
     return warm[start : at + 50], cold[start : at + 50]
 
@@ -163,4 +162,5 @@ def _pairs(items: Any) -> list[str]:
 
 
 _OURS = ("value", "children", "aux", "args", "kwargs")
-"""The attributes of instances of a case's classes that a body can look at, where the class doesn't say. Not `hash`, which is the instance's own."""
+"""The attributes of instances of a case's classes that a body can look at, where the class doesn't say; `hash` is the
+instance's own."""

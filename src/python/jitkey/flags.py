@@ -64,7 +64,7 @@ def value(written: Any) -> Any:
 def _others(name: str, now: Any) -> list[Any]:
     kind, _, options = jax.config.meta[name]
     members = options.get("enum_values", options.get("enum_class", ()))
-    if isinstance(members, type):
+    if isinstance(members, type) and issubclass(members, enum.Enum):
         members = [member.value if isinstance(member.value, str) else member.name.lower() for member in members]
     if members:
         return [form(member) for member in reversed(list(members))]

@@ -7,6 +7,7 @@ case gets its counter as a first statement.
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
@@ -122,7 +123,7 @@ def methods() -> dict[str, Callable[..., Any]]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return body((self, args, kwargs), args)
 
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         return body((self, args, kwargs), args)
 
     return {"method": method, "__call__": __call__}
@@ -222,7 +223,7 @@ def is_counted(function: Any) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def found(dotted: str) -> Any:
     """The object of that dotted name: `jnp.sin`, `optax.adam`, or a builtin."""
     head, *rest = dotted.split(".")
@@ -232,10 +233,8 @@ def found(dotted: str) -> Any:
         raise Unsupported(f"{dotted}: {error}") from None
     for i, name in enumerate(rest or [head]):
         if not hasattr(value, name) and isinstance(value, types.ModuleType):
-            try:
+            with contextlib.suppress(ImportError):
                 importlib.import_module(f"{value.__name__}.{name}")
-            except ImportError:
-                pass
         if not hasattr(value, name):
             raise Unsupported(f"{'.'.join([head, *rest][: i + 2])}, which this version doesn't have")
         value = getattr(value, name)

@@ -196,7 +196,7 @@ def _calls_go_through(made: type) -> None:
 def _flags_offset(made: type) -> int:
     """Where `tp_flags` stands in a type object: the word that `__flags__` shows."""
     size = ctypes.sizeof(ctypes.c_ulong)
-    for offset in range(0, type.__basicsize__, size):
+    for offset in range(0, sys.getsizeof(made), size):
         if ctypes.c_ulong.from_address(id(made) + offset).value == made.__flags__:
             return offset
     raise RuntimeError("this Python's types have no flags where they should be")

@@ -16,8 +16,9 @@ import numpy as np
 from jax._src.array import ArrayImpl
 from jax._src.tree_util import default_registry
 
+from .dtypes import dtype_name
 from .errors import Unsupported
-from .record import Recorder, is_module
+from .record import Recorder, equal, is_module
 from .source import body, function_text
 
 ARRAYS = 4096
@@ -41,7 +42,7 @@ class Objects(Recorder):
         """Objects that are gone, of which no line has said so."""
         self.used: set[str] = set()
         """The names that were used since this was cleared."""
-        self._by_id: dict[int, tuple[str, Any]] = {}
+        self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
         self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
         self._methods: dict[tuple[Any, Any], str] = {}
         self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
@@ -75,9 +76,11 @@ class Objects(Recorder):
             form["def"]["returns"] = False
 
     def name_of(self, value: Any) -> str | None:
-        """The name that the object has already."""
-        name, held = self._by_id.get(id(value), (None, None))
-        return name if held is not None and held() is value else None
+        """The name that the object has already. One that is found by its hash is another once that has changed."""
+        known = self._by_id.get(id(value))
+        if known is None or known[1]() is not value or known[2] != _hash(value):
+            return None
+        return known[0]
 
     def value(self, value: Any) -> Any:
         """The value as a case writes it. Raises `Unsupported` for what it has no words for."""
@@ -113,7 +116,7 @@ class Objects(Recorder):
             if key not in self._methods:
                 self._methods[key] = self._add(value)
             name = self._methods[key]
-        elif not type(value).__weakrefoffset__ and _is_compared(value):
+        elif not type(value).__weakrefoffset__ and _is_compared(value) and equal(value, value):
             # It would have to be held to be known by its identity.
             return self._equal_to_others(value)
         else:
@@ -122,8 +125,12 @@ class Objects(Recorder):
         return {"ref": name}
 
     def _weakly(self, value: Any) -> str:
-        key = id(value)
         name = self._add(value)
+        self._keep(value, name)
+        return name
+
+    def _keep(self, value: Any, name: str) -> None:
+        key = id(value)
 
         def gone(_: Any) -> None:
             known = self._by_id.get(key)
@@ -131,8 +138,7 @@ class Objects(Recorder):
                 del self._by_id[key]
             self.dropped.append(name)
 
-        self._by_id[key] = (name, _held(value, gone))
-        return name
+        self._by_id[key] = (name, _held(value, gone), _hash(value))
 
     def _add(self, value: Any) -> str:
         name = self.fresh(getattr(value, "__name__", type(value).__name__))
@@ -146,6 +152,19 @@ class Objects(Recorder):
             self.objects[name] = {"object": {"called": _text(value)}}
         return name
 
+    def one(self, value: Any) -> Any:
+        """The value as an object that is the same each time that it is met."""
+        name = self.name_of(value)
+        if name is None:
+            form = self.value(value)
+            if "ref" in form:
+                return form
+            name = self.fresh(type(value).__name__)
+            self.objects[name] = form
+            self._keep(value, name)
+        self.used.add(name)
+        return {"ref": name}
+
     def _equal_to_others(self, value: Any) -> dict[str, Any]:
         """An instance whose value says which others it is equal to."""
         try:
@@ -154,13 +173,8 @@ class Objects(Recorder):
             key, hashed = (type(value), 0), "none"
         entries = self._by_hash.setdefault(key, [])
         entries[:] = [(text, held) for text, held in entries if held() is not None]
-        for text, held in entries:
-            try:
-                if bool(held() == value):
-                    break
-            except Exception:  # What can't be compared is not the same.
-                continue
-        else:
+        text = next((text for text, held in entries if equal(held(), value)), None)
+        if text is None:
             text, number = _text(value), 1
             while (type(value), text) in self._texts:
                 number += 1
@@ -172,10 +186,13 @@ class Objects(Recorder):
 
     def _instance(self, value: Any) -> Any:
         """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
+        if isinstance(value, float) and hasattr(value, "dtype") and not isinstance(value, np.generic):
+            # A literal of jax's own, with the dtype that it had as an array.
+            return {"numpy_scalar": [dtype_name(value.dtype), float(value)]}
         for base in (int, float, str):
             if isinstance(value, base) and not isinstance(value, np.generic):
-                form = {"subclass": {"of": base.__name__}}
-                return {"new": {"class": self._class(value, form), "value": self.value(base(value))}}
+                name = self._class(value, {"subclass": {"of": base.__name__}})
+                return {"new": {"class": name, "value": self.value(base(value))}}
         if dataclasses.is_dataclass(value) and not is_module(value):
             try:
                 children, _ = default_registry.flatten_one_level(value)
@@ -185,7 +202,7 @@ class Objects(Recorder):
             data = [name for name, part in fields.items() if any(part is child for child in children)]
             if len(data) == len(list(children)) and all(map(NAME.match, fields)):
                 meta = [name for name in fields if name not in data]
-                form = {"dataclass": {"data": data, "meta": meta}}
+                form: dict[str, Any] = {"dataclass": {"data": data, "meta": meta}}
                 parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
                 return {"new": {"class": self._class(value, form), "fields": parts}}
         return super()._instance(value)
@@ -197,6 +214,16 @@ def _held(value: Any, gone: Callable[[Any], None] | None = None) -> Callable[[],
         return weakref.ref(value, gone)
     except TypeError:
         return lambda: value
+
+
+def _hash(value: Any) -> int | None:
+    """What an object is found by whose class says so."""
+    if type(value).__hash__ in (object.__hash__, None) or _has_arrays(value):
+        return None
+    try:
+        return hash(value)
+    except Exception:  # It runs the program's own code.
+        return None
 
 
 def _is_compared(value: Any) -> bool:
@@ -214,6 +241,7 @@ def _has_arrays(value: Any) -> bool:
 
 
 def is_plain(value: Any) -> bool:
+    """Whether it is written as it stands: equal to what looks the same and to nothing else."""
     if value is None or type(value) in (bool, int, str):
         return True
     if type(value) is float:
@@ -230,9 +258,9 @@ def _text(value: Any) -> str:
         fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
         shown = [f"{name}={part!r}" if is_plain(part) else f"{name}=…" for name, part in fields.items()]
         return f"{type(value).__name__}({', '.join(shown)})"[:TEXT]
-    body = body(value)
-    if isinstance(body, types.FunctionType) and body is not value:
-        return f"<{type(value).__name__} of {function_text(body)}>"
+    inner = body(value)
+    if isinstance(inner, types.FunctionType) and inner is not value:
+        return f"<{type(value).__name__} of {function_text(inner)}>"
     if type(value) in (list, dict, set, frozenset) and len(value) <= 4:
         parts = [item for pair in value.items() for item in pair] if type(value) is dict else list(value)
         if all(is_plain(part) for part in parts):

@@ -17,9 +17,11 @@ class _DeepDecoder(json.JSONDecoder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.parse_object = json.decoder.JSONObject
-        self.parse_array = json.decoder.JSONArray
-        self.scan_once = json.scanner.py_make_scanner(self)
+        decoder: Any = json.decoder
+        scanner: Any = json.scanner
+        self.parse_object = decoder.JSONObject
+        self.parse_array = decoder.JSONArray
+        self.scan_once = scanner.py_make_scanner(self)
 
 
 def parse(line: bytes) -> Any:

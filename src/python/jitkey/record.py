@@ -74,6 +74,8 @@ class Recorder:
             return {word: [[self.value(key), self.value(item)] for key, item in value.items()]}
         if isinstance(value, jax.Array):
             return _array(value)
+        if kind is jax.ShapeDtypeStruct and getattr(value, "sharding", None) is None:
+            return {"shape_dtype_struct": _weak_aval(value)}
         return self._instance(value)
 
     def _all(self, values: Any) -> list[Any]:
@@ -115,7 +117,7 @@ class Recorder:
         if value is None or type(value) in (bool, int, float, str):
             return self.value(value)
         for name, known in self._known:
-            if known is value or (type(known) is type(value) and _equal(known, value)):
+            if known is value or (type(known) is type(value) and equal(known, value)):
                 return {"ref": name}
         name = f"{_identifier(type(value).__name__)}_{len(self._known) + 1}"
         self._known.append((name, value))
@@ -133,15 +135,16 @@ def _identifier(text: str) -> str:
     return re.sub(r"\W", "_", text, flags=re.ASCII)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def equal(one: Any, other: Any) -> bool:
+    """Whether `==` says so; what can't be compared is not the same."""
     try:
         return bool(one == other)
-    except Exception:  # What can't be compared is not the same.
+    except Exception:  # It runs the program's own code.
         return False
 
 
 def _array(value: jax.Array) -> Any:
-    aval = ("~" if getattr(value, "weak_type", False) else "") + _aval(value)
+    aval = _weak_aval(value)
     if isinstance(value.sharding, jax.sharding.NamedSharding):
         return {"array": {"aval": aval, "placement": {"sharding": _named_sharding(value.sharding, is_key=aval.startswith("key<"))}}}
     if not isinstance(value.sharding, jax.sharding.SingleDeviceSharding):
@@ -167,6 +170,10 @@ def _implementation(value: Any) -> str:
     name = str(jax.random.key_impl(value))
     # jax 0.4 has the short name there.
     return _IMPLEMENTATIONS.get(name, name)
+
+
+def _weak_aval(value: Any) -> str:
+    return ("~" if getattr(value, "weak_type", False) else "") + _aval(value)
 
 
 def _aval(value: Any) -> str:

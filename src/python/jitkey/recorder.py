@@ -13,7 +13,6 @@ import dataclasses
 import inspect
 import json
 import os
-import sys
 import threading
 import types
 import weakref
@@ -223,9 +222,10 @@ class Recording:
         numbers, names = wrapped.statics(args)
         if not all(map(NAME.match, kwargs)):
             raise Unsupported("recording a keyword that isn't ASCII")
-        value, static = self._objects.value, self._objects.static
+        value, static, function = self._objects.value, self._objects.static, wrapped.function()
         return {
-            "function": value(wrapped.function()),
+            # A method of a Module is made anew each time that it is asked for.
+            "function": self._objects.one(function) if function is wrapped.function() else value(function),
             "wrapper": wrapped.ref,
             "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
             "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
@@ -396,7 +396,9 @@ def _jit_options(wrapper: Any) -> dict[str, Any]:
         if getattr(info, name) is True:
             options[name] = True
     if getattr(info, "compiler_options_kvs", ()):
-        options["compiler_options"] = {name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs}
+        options["compiler_options"] = {
+            name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs
+        }
     return options
 
 

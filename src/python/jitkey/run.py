@@ -275,7 +275,7 @@ class _Run:
     def _compare(self, result: dict[str, Any], output: Any, context: dict[str, Any], make: Any, call: Any) -> None:
         """Compares the trace that served a call with that of the same call on an empty cache, which `make` makes."""
         warm = digest.text_of(output)
-        if self.incomparable or "jax_no_tracing" in context.get("flags", {}):
+        if warm is None or self.incomparable or "jax_no_tracing" in context.get("flags", {}):
             return
         before, _ = digest.latest()
         try:
@@ -290,11 +290,10 @@ class _Run:
         if warm == cold:
             result["served"] = "sound"
         else:
-            warm, cold = digest.differing(warm, cold)
-            result["served"] = {"stale": {"warm": warm, "cold": cold}}
+            result["served"] = {"stale": dict(zip(("warm", "cold"), digest.differing(warm, cold), strict=True))}
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
-        built = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        built: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
         if "compiler_options" in built:
             built["compiler_options"] = self.builder.named(built["compiler_options"])
         return built

@@ -47,7 +47,7 @@ def _alone() -> dict[str, Given]:
     clipped = (optax.clip(1.0), optax.adam(0.1))
     return {
         "optax.chain": (clipped, {}),
-        "optax.named_chain": (tuple(zip(("clip", "adam"), clipped)), {}),
+        "optax.named_chain": (tuple(zip(("clip", "adam"), clipped, strict=True)), {}),
         # Here a mask is a tree that is applied as it stands, and True all of it.
         "optax.freeze": ((True,), {}),
         "optax.selective_transform": ((optax.adam(0.1),), {"freeze_mask": False}),

@@ -1,0 +1,114 @@
+"""Guards for tests: nothing inside compiles more often than it may.
+
+    with jitkey.assert_no_recompile():
+        for batch in batches:
+            state = step(state, batch)
+
+Every function may compile once, or as often as a budget or a baseline says. What is over it is explained by the command
+`jitkey explain`, if it is there.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from .recorder import recording
+
+UPDATE = "JITKEY_UPDATE_BASELINE"
+"""The environment variable that has baselines written instead of held against."""
+
+
+class RecompileError(AssertionError):
+    """A function compiled more often than it may."""
+
+
+class _Function(NamedTuple):
+    name: str
+    at: str | None
+
+    def __str__(self) -> str:
+        return self.name if self.at is None else f"{self.name} ({self.at})"
+
+    def in_baseline(self) -> str:
+        """Lines move, so that a baseline knows it by its file."""
+        return self.name if self.at is None else f"{self.name} ({self.at.rpartition(':')[0]})"
+
+
+@contextlib.contextmanager
+def assert_no_recompile(
+    times: int = 1, *, functions: Mapping[str, int] | None = None, baseline: str | os.PathLike[str] | None = None
+) -> Iterator[None]:
+    """Fails if a function that is called inside compiles more than `times`, or than `functions` says of its name.
+
+    The file `baseline` says how often functions do compile: it lets those through, and is written if the environment has
+    `JITKEY_UPDATE_BASELINE=1`. It serves as a decorator as well. Raises `RecompileError` with the explanation, and
+    `RuntimeError` if a recording is under way already.
+    """
+    __tracebackhide__ = True
+    with tempfile.TemporaryDirectory(prefix="jitkey-") as folder:
+        file = pathlib.Path(folder, "recording.jsonl")
+        with recording(file):
+            yield
+        budget, known = functions or {}, _read(baseline)
+        compiles = _count(file)
+        may = {function: budget.get(function.name, times) for function in compiles}
+        over = {function: count for function, count in compiles.items() if count > may[function]}
+        if baseline is not None and os.environ.get(UPDATE):
+            _write(baseline, known, over)
+            return
+        new = {function: count for function, count in over.items() if count > known.get(function.in_baseline(), 0)}
+        if new:
+            lines = [f"{function} compiled {_often(count)}, and may {_often(may[function])}" for function, count in new.items()]
+            raise RecompileError("\n".join([*lines, "", _explained(file, new)]))
+
+
+def _count(file: pathlib.Path) -> dict[_Function, int]:
+    """How often each function of a recording was traced or compiled, whichever is more."""
+    traced: collections.Counter[_Function] = collections.Counter()
+    compiled: collections.Counter[_Function] = collections.Counter()
+    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+        call: dict[str, Any] = json.loads(line)
+        if "api" in call:
+            function = _Function(call["name"], call["at"])
+            traced[function] += "trace" in call["missed"]
+            compiled[function] += "compile" in call["missed"]
+    return {function: max(count, compiled[function]) for function, count in traced.items()}
+
+
+def _explained(file: pathlib.Path, new: dict[_Function, int]) -> str:
+    if all(count == 1 for count in new.values()):
+        return "Calls are compared with earlier ones inside of the guard: make the first one inside as well to see what differs."
+    command = shutil.which("jitkey", path=sysconfig.get_path("scripts")) or shutil.which("jitkey")
+    if command is None:
+        return "The command `jitkey` isn't installed here, so this is not explained."
+    done = subprocess.run([command, "explain", file], capture_output=True, text=True, check=False)
+    return done.stdout.rstrip() if done.returncode == 0 else f"`jitkey explain` failed: {done.stderr.strip()}"
+
+
+def _often(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _read(baseline: str | os.PathLike[str] | None) -> dict[str, int]:
+    if baseline is None or not os.path.exists(baseline):
+        return {}
+    read: dict[str, int] = json.loads(pathlib.Path(baseline).read_text(encoding="utf-8"))
+    return read
+
+
+def _write(baseline: str | os.PathLike[str], known: dict[str, int], over: dict[_Function, int]) -> None:
+    """Adds what was seen to the baseline; of what several tests have in common it keeps the most."""
+    for function, count in over.items():
+        name = function.in_baseline()
+        known[name] = max(count, known.get(name, 0))
+    pathlib.Path(baseline).write_text(json.dumps(known, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,0 +1,117 @@
+"""Guards, in a Python that the wheel was installed in."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import jax.numpy as jnp
+import pytest
+
+import jax
+import jitkey
+
+pytest_plugins = ["pytester"]
+
+CALLS = """
+import jax, jax.numpy as jnp, pytest
+
+def run(shapes):
+    @jax.jit
+    def step(x):
+        return x + 1
+    for n in shapes:
+        step(jnp.ones(n))
+"""
+
+
+def run(shapes: list[int]) -> None:
+    @jax.jit
+    def step(x):
+        return x + 1
+
+    for n in shapes:
+        step(jnp.ones(n))
+
+
+def test_the_first_compile_is_none_too_many():
+    with jitkey.assert_no_recompile():
+        run([3, 3, 3])
+
+
+def test_a_second_one_is_explained():
+    with pytest.raises(jitkey.RecompileError) as raised, jitkey.assert_no_recompile():
+        run([3, 3, 4])
+    said = str(raised.value)
+    assert said.startswith("step (test_guards.py:")
+    for part in ("compiled twice, and may once", "x  shape  now [4], before [3]", "array-avals/shape", "Pad"):
+        assert part in said
+
+
+def test_a_budget_goes_by_the_function():
+    with jitkey.assert_no_recompile(functions={"step": 2}):
+        run([3, 4])
+    with pytest.raises(jitkey.RecompileError, match="compiled 3 times, and may twice"):
+        with jitkey.assert_no_recompile(functions={"step": 2}):
+            run([3, 4, 5])
+    with pytest.raises(jitkey.RecompileError, match="make the first one inside as well"):
+        with jitkey.assert_no_recompile(0):
+            run([3])
+
+
+def test_it_decorates():
+    guarded = jitkey.assert_no_recompile()(run)
+    guarded([3])
+    with pytest.raises(jitkey.RecompileError):
+        guarded([3, 4])
+
+
+def test_what_is_raised_inside_comes_out():
+    with pytest.raises(ZeroDivisionError), jitkey.assert_no_recompile():
+        run([3, 4])
+        raise ZeroDivisionError
+    with jitkey.assert_no_recompile():
+        run([3])
+
+
+def test_a_baseline_lets_through_what_it_knows(tmp_path, monkeypatch):
+    baseline = tmp_path / "recompiles.json"
+    monkeypatch.setenv("JITKEY_UPDATE_BASELINE", "1")
+    with jitkey.assert_no_recompile(baseline=baseline):
+        run([3, 4])
+    assert json.loads(baseline.read_text()) == {"step (test_guards.py)": 2}
+    monkeypatch.delenv("JITKEY_UPDATE_BASELINE")
+    with jitkey.assert_no_recompile(baseline=baseline):
+        run([3, 4])
+    with pytest.raises(jitkey.RecompileError, match="compiled 3 times, and may once"):
+        with jitkey.assert_no_recompile(baseline=baseline):
+            run([3, 4, 5])
+
+
+def test_the_fixture_fails_the_test_that_asks_for_it(pytester):
+    pytester.makepyfile(
+        CALLS
+        + """
+def test_well(no_recompile): run([1, 1])
+def test_not_asked(): run([1, 2])
+def test_too_often(no_recompile): run([1, 2])
+@pytest.mark.recompiles(step=2)
+def test_budget(no_recompile): run([1, 2])
+@pytest.mark.recompiles(2)
+class TestBudget:
+    def test_for_all(self, no_recompile): run([1, 2])
+    def test_over(self, no_recompile): run([1, 2, 3])
+"""
+    )
+    result = pytester.runpytest_subprocess("--recompile-baseline", "recompiles.json")
+    result.assert_outcomes(passed=4, failed=2)
+    result.stdout.fnmatch_lines(["step (*compiled twice, and may once", "*x  shape  now [[]2[]], before [[]1[]]"])
+    assert not pathlib.Path("recompiles.json").exists()
+
+
+def test_the_command_records_and_explains(tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text(CALLS + "\nrun([3, 4])\n")
+    for command in (["record", "--", sys.executable, "train.py"], ["explain", "recording.jsonl"]):
+        done = subprocess.run(["jitkey", *command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "x  shape  now [4], before [3]" in done.stdout
