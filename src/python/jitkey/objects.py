@@ -8,7 +8,7 @@ import math
 import re
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ from jax._src.tree_util import default_registry
 
 from .dtypes import dtype_name
 from .errors import Unsupported
-from .record import Recorder, equal, is_module
+from .record import Recorder, equal, identifier, is_module
 from .source import body, function_text
 
 ARRAYS = 4096
@@ -110,6 +110,11 @@ class Objects(Recorder):
                 return {"dict": {key: self._named(part) for key, part in value.items()}}
             parts = [self._named(part) for part in value]
             return {"tuple": parts} if type(value) is tuple else parts
+        if isinstance(value, tuple) and hasattr(value, "_fields") and type(value).__eq__ is tuple.__eq__:
+            name = self._class(value, {"namedtuple": list(value._fields)})
+            return {"new": {"class": name, "args": [self._named(part) for part in value]}}
+        if _is_graph(value):
+            return self._graph(iter(value.nodes), iter(value.attributes))
         if isinstance(value, types.MethodType):
             of, function = self._named(value.__self__), self._named(value.__func__)
             key = (of.get("ref"), function.get("ref"))
@@ -142,8 +147,11 @@ class Objects(Recorder):
 
     def _add(self, value: Any) -> str:
         name = self.fresh(getattr(value, "__name__", type(value).__name__))
+        inner = body(value)
         if isinstance(value, types.FunctionType):
             self.objects[name] = {"def": {"name": function_text(value), **_params(self, value)}}
+        elif _stands_for(value, inner):
+            self.objects[name] = {"def": {"name": function_text(inner), **_params(self, inner)}}
         elif type(value) is type(A_JIT):
             self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
         elif _is_compared(value):
@@ -184,8 +192,23 @@ class Objects(Recorder):
         form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
         return {"new": {"class": self._class(value, form), "value": {"str": text}}}
 
+    def _graph(self, nodes: Iterator[Any], attributes: Iterator[Any]) -> Any:
+        """What an `nnx.GraphDef` says, attribute by attribute: it lists nodes and attributes as they are met from the root."""
+        node = next(nodes)
+        fields = {"_node": self._named(node)}
+        for _ in range(getattr(node, "num_attributes", 0)):
+            name, attribute = next(attributes)
+            inner = type(attribute).__name__ == "NodeAttr"
+            value = self._graph(nodes, attributes) if inner else self._named(getattr(attribute, "value", attribute))
+            fields[identifier(f"{'_' if isinstance(name, int) else ''}{name}")] = value
+        form = {"dataclass": {"data": [], "meta": list(fields)}}
+        made = self._class_of(getattr(node, "type", type(node)), ("graph", *fields), form)
+        return {"new": {"class": made, "fields": fields}}
+
     def _instance(self, value: Any) -> Any:
         """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
+        if _is_graph(value):
+            return self._graph(iter(value.nodes), iter(value.attributes))
         if isinstance(value, float) and hasattr(value, "dtype") and not isinstance(value, np.generic):
             # A literal of jax's own, with the dtype that it had as an array.
             return {"numpy_scalar": [dtype_name(value.dtype), float(value)]}
@@ -266,6 +289,16 @@ def _text(value: Any) -> str:
         if all(is_plain(part) for part in parts):
             return repr(value)[:TEXT]
     return f"<{type(value).__name__}>"
+
+
+def _is_graph(value: Any) -> bool:
+    return type(value).__name__ == "GraphDef" and hasattr(value, "attributes") and hasattr(value, "nodes")
+
+
+def _stands_for(value: Any, inner: Any) -> bool:
+    """Whether the object is another function to jax, with the parameters of the inner one: what `nnx.jit` gives to `jax.jit`."""
+    is_it = isinstance(inner, types.FunctionType) and getattr(value, "__wrapped__", None) is inner
+    return is_it and type(value).__module__.startswith("flax.") and type(value).__eq__ is object.__eq__
 
 
 def _params(objects: Objects, function: types.FunctionType) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Recorder:
         self.objects: dict[str, Any] = {}
         self.calls: list[dict[str, Any]] = []
         self._known: list[tuple[str, Any]] = []
-        self._names: dict[type, str] = {}
+        self._names: dict[tuple[type, tuple[str, ...]], str] = {}
 
     def call(self, args: tuple[Any, ...]) -> dict[str, Any]:
         """Records a call with these arguments, before it is made; the record can still be added to."""
@@ -104,13 +104,17 @@ class Recorder:
         return {"new": {"class": self._class(module, {"module": {"fields": dynamic, "static": static}}), "fields": values}}
 
     def _class(self, value: Any, form: dict[str, Any]) -> str:
-        made = type(value)
-        if made not in self._names:
-            stem = _identifier(made.__name__)
+        return self._class_of(type(value), (), form)
+
+    def _class_of(self, made: type, kind: tuple[str, ...], form: dict[str, Any]) -> str:
+        """The name of a class, or of one of several `kind`s of its instances."""
+        key = (made, kind)
+        if key not in self._names:
+            stem = identifier(made.__name__)
             count = sum(name.split("__")[0] == stem for name in self.classes)
-            self._names[made] = name = f"{stem}__{count + 1}" if count else stem
+            self._names[key] = name = f"{stem}__{count + 1}" if count else stem
             self.classes[name] = form
-        return self._names[made]
+        return self._names[key]
 
     def _named(self, value: Any) -> Any:
         """A static value: itself if it is plain, and otherwise an object that stands for all that are equal to it."""
@@ -119,7 +123,7 @@ class Recorder:
         for name, known in self._known:
             if known is value or (type(known) is type(value) and equal(known, value)):
                 return {"ref": name}
-        name = f"{_identifier(type(value).__name__)}_{len(self._known) + 1}"
+        name = f"{identifier(type(value).__name__)}_{len(self._known) + 1}"
         self._known.append((name, value))
         self.objects[name] = {"object": {}}
         return {"ref": name}
@@ -131,7 +135,8 @@ def is_module(value: Any) -> bool:
     return equinox is not None and isinstance(value, equinox.Module)
 
 
-def _identifier(text: str) -> str:
+def identifier(text: str) -> str:
+    """The text as a name."""
     return re.sub(r"\W", "_", text, flags=re.ASCII)
 
 

@@ -101,7 +101,8 @@ class Recording:
         key = id(wrapper)
         with self._lock:
             if key not in self._wrappers:
-                weakref.finalize(wrapper, self._wrappers.pop, key, None).atexit = False
+                end: Any = weakref.finalize(wrapper, self._wrappers.pop, key, None)
+                end.atexit = False
                 self._wrappers[key] = self._describe(api, wrapper)
             wrapped = self._wrappers[key]
         if wrapped is None:

@@ -61,9 +61,8 @@ def caller() -> str | None:
 
 def _is_hook(file: str) -> bool:
     if file not in _hooks:
-        equinox: Any = sys.modules.get("equinox")
-        inside = LIBRARY if equinox is None else (*LIBRARY, os.path.dirname(equinox.__file__) + os.sep)
-        _hooks[file] = file.startswith(inside)
+        wrapping: list[Any] = [sys.modules[name] for name in ("equinox", "flax") if name in sys.modules]
+        _hooks[file] = file.startswith((*LIBRARY, *(os.path.dirname(module.__file__) + os.sep for module in wrapping)))
     return _hooks[file]
 
 
