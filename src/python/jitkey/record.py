@@ -83,7 +83,8 @@ class Recorder:
 
     def _instance(self, value: Any) -> Any:
         """An instance of a class that jax knows as a node, or a leaf that cases have no word for."""
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
+        if isinstance(value, tuple) and hasattr(value, "_fields") and default_registry.flatten_one_level(value)[1] is type(value):
+            # One that is registered as another node has other aux data than its class.
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": self._all(value)}}
         if is_module(value) and not isinstance(value, types.MethodType):
