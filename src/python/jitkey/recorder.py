@@ -190,23 +190,23 @@ class Recording:
             named = {name: arg for name, arg in kwargs.items() if name not in names} if names else kwargs
             leaves, treedef = jax.tree_util.tree_flatten((traced, named))
             held: list[Any] = []
-            parts = [self._leaf_signature(leaf, held) for leaf in (*statics, *leaves)]
+            parts: list[Any] = []
+            for leaf in statics + leaves:
+                if type(leaf) is ArrayImpl and not leaf.is_deleted():
+                    aval, sharding = leaf.aval, leaf.sharding
+                    held += (aval, sharding)
+                    parts += (id(aval), id(sharding), leaf._committed)
+                else:
+                    parts.append(self._leaf_signature(leaf))
             key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context())
             hash(key)
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
         return _Signature(key, held)
 
-    def _leaf_signature(self, leaf: Any, held: list[Any]) -> Any:
-        """`held` are the objects that it goes by; raises `Unsupported` for what can't be said quickly."""
+    def _leaf_signature(self, leaf: Any) -> Any:
+        """Raises `Unsupported` for what can't be said quickly."""
         kind = type(leaf)
-        if kind is ArrayImpl:
-            if leaf.is_deleted():
-                raise Unsupported("recording an array that was deleted")
-            aval, sharding = leaf.aval, leaf.sharding
-            held.append(aval)
-            held.append(sharding)
-            return (id(aval), id(sharding), leaf._committed)
         if kind is np.ndarray:
             return (kind, leaf.shape, leaf.dtype)
         if is_plain(leaf):

@@ -1,0 +1,60 @@
+"""What recording adds to a call, in µs of processor time: benches/recorder.py, with a Python that has jax.
+
+The recorder is called as by its hook, with nothing to run; the least of many repetitions counts, since whatever else runs on the
+machine only adds.
+"""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import sys
+import tempfile
+import time
+import timeit
+from collections.abc import Callable
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "src" / "python"))
+
+import jax
+import jax.numpy as jnp
+import jitkey
+
+LEAVES = (1, 10, 100, 1000)
+
+
+def main() -> None:
+    """Prints a table."""
+    print(f"jax {jax.__version__}\n{'leaves':>8} {'jax.jit':>9} {'known':>9} {'new':>9}   µs a call")
+    step = jax.jit(lambda leaves: leaves[0])
+    with tempfile.TemporaryDirectory() as folder, jitkey.recording(f"{folder}/recording.jsonl") as recording:
+        for count in LEAVES:
+            leaves = [jnp.ones((3,)) for _ in range(count)]
+            plain = type(step).__call__.__wrapped__
+            plain(step, leaves)
+            known = least(lambda leaves=leaves: recording.call("jax.jit", step, (leaves,), {}, nothing))
+
+            def new(leaves: list[Any] = leaves) -> None:
+                recording.cleared("jax")
+                recording.call("jax.jit", step, (leaves,), {}, nothing)
+
+            cleared = least(lambda: recording.cleared("jax"))
+            bare = least(functools.partial(plain, step, leaves))
+            print(f"{count:8} {bare:9.1f} {known:9.1f} {least(new) - cleared:9.1f}")
+
+
+def nothing(*_: Any) -> None:
+    """What is called instead of the function."""
+
+
+def least(call: Callable[[], Any]) -> float:
+    """µs that it takes at best."""
+    call()
+    once = max(timeit.timeit(call, number=3) / 3, 1e-6)
+    number = max(1, int(0.002 / once))
+    return min(timeit.repeat(call, number=number, repeat=200, timer=time.process_time)) / number * 1e6
+
+
+if __name__ == "__main__":
+    main()
