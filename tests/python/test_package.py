@@ -1,7 +1,8 @@
-"""Guards, in a Python that the wheel was installed in."""
+"""The package in a Python that the wheel was installed in: guards, the pytest plugin, the command."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import pathlib
 import subprocess
@@ -49,7 +50,7 @@ def test_a_second_one_is_explained():
     with pytest.raises(jitkey.RecompileError) as raised, jitkey.assert_no_recompile():
         run([3, 3, 4])
     said = str(raised.value)
-    assert said.startswith("step (test_guards.py:")
+    assert said.startswith("step (test_package.py:")
     for part in ("compiled twice, and may once", "x  shape  now [4], before [3]", "array-avals/shape", "Pad"):
         assert part in said
 
@@ -83,7 +84,7 @@ def test_a_baseline_lets_through_what_it_knows(tmp_path, monkeypatch):
     monkeypatch.setenv("JITKEY_UPDATE_BASELINE", "1")
     with jitkey.assert_no_recompile(baseline=baseline):
         run([3, 4])
-    assert json.loads(baseline.read_text()) == {"step (test_guards.py)": 2}
+    assert json.loads(baseline.read_text()) == {"step (test_package.py)": 2}
     monkeypatch.delenv("JITKEY_UPDATE_BASELINE")
     with jitkey.assert_no_recompile(baseline=baseline):
         run([3, 4])
@@ -118,3 +119,7 @@ def test_the_command_records_and_explains(tmp_path):
     for command in (["record", "--", sys.executable, "train.py"], ["explain", "recording.jsonl"]):
         done = subprocess.run(["jitkey", *command], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "x  shape  now [4], before [3]" in done.stdout
+
+
+def test_the_package_and_the_wheel_are_one_version():
+    assert importlib.metadata.version("jitkey") == jitkey.__version__
