@@ -1,6 +1,6 @@
 //! `jitkey record`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
@@ -31,29 +31,91 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn run(&self, _spec: &Spec) -> Result<End, CliError> {
         let package = environment::package().map_err(TargetError::from)?;
-        let (python, program) = self.command.split_first().expect("clap asks for a word");
-        if program.is_empty() {
-            return Err(CliError::Usage("say what is run: jitkey record -- python train.py".to_owned()));
-        }
+        let Words { before, options, program } = words(&self.command)?;
         let path = std::env::var_os("PYTHONPATH").filter(|value| !value.is_empty());
         let path = std::env::join_paths(std::iter::once(package).chain(path.iter().flat_map(std::env::split_paths)))
             .map_err(|error| CliError::Usage(error.to_string()))?;
-        // What stands before the script or `-m` is Python's own: `python -u train.py`.
-        let is_option = |word: &&String| word.starts_with('-') && *word != "-m";
-        let (options, program) = program.split_at(program.iter().take_while(is_option).count());
-        let status = Command::new(python)
+        let (first, rest) = before.split_first().expect("it ends with a Python");
+        let status = Command::new(first)
+            .args(rest)
             .args(options)
             .args(["-m", "jitkey", "record", "-o"])
             .arg(&self.output)
             .args(program)
             .env("PYTHONPATH", path)
             .status()
-            .map_err(|error| CliError::Usage(format!("{python} can't be run: {error}")))?;
+            .map_err(|error| CliError::Usage(format!("{first} can't be run: {error}")))?;
         // Stdout is the program's own.
         if status.code() == Some(NO_JAX) {
             return Ok(End::Findings);
         }
         eprintln!("jitkey: why they missed: jitkey explain {}", quoted(&self.output.to_string_lossy()));
         Ok(if status.success() { End::Well } else { End::Findings })
+    }
+}
+
+/// The parts of a command: `uv run python -u train.py --epochs 3`.
+#[derive(Debug, PartialEq, Eq)]
+struct Words<'c> {
+    /// What comes before, and the Python.
+    before: &'c [String],
+    /// Python's own.
+    options: &'c [String],
+    /// The script or `-m` and a module, and what it is given.
+    program: &'c [String],
+}
+
+fn words(command: &[String]) -> Result<Words<'_>, CliError> {
+    let usage = |why: &str| CliError::Usage(format!("{why}: jitkey record -- python train.py"));
+    let names_python = |word: &String| {
+        let name = Path::new(word).file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| {
+            ["python", "pypy"].iter().any(|python| name.starts_with(python)) && !name.ends_with(".py")
+        })
+    };
+    let at = command.iter().position(names_python).ok_or_else(|| usage("say which Python runs the program"))?;
+    let (before, after) = command.split_at(at + 1);
+    let mut count = 0;
+    while let Some(word) = after.get(count).filter(|word| word.starts_with('-') && *word != "-m") {
+        if word.starts_with("-c") {
+            return Err(usage("what is to be recorded has to be in a file"));
+        }
+        // These have their value as another word.
+        count += if ["-W", "-X", "--check-hash-based-pycs"].contains(&word.as_str()) { 2 } else { 1 };
+    }
+    match after.split_at_checked(count) {
+        Some((options, program)) if !program.is_empty() => Ok(Words { before, options, program }),
+        _ => Err(usage("say what is run")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn split(command: &str) -> Result<[String; 3], String> {
+        let command: Vec<_> = command.split(' ').map(str::to_owned).collect();
+        let words = words(&command).map_err(|error| error.to_string())?;
+        Ok([words.before, words.options, words.program].map(|part| part.join(" ")))
+    }
+
+    #[rstest]
+    #[case("python train.py -x", ["python", "", "train.py -x"])]
+    #[case("/venv/bin/python3.12 -u -X dev -Wignore -m train --lr 1", ["/venv/bin/python3.12", "-u -X dev -Wignore", "-m train --lr 1"])]
+    #[case("uv run --quiet python train.py", ["uv run --quiet python", "", "train.py"])]
+    fn a_command_has_three_parts(#[case] command: &str, #[case] parts: [&str; 3]) {
+        assert_eq!(split(command).unwrap(), parts.map(str::to_owned));
+    }
+
+    #[rstest]
+    #[case("pytest tests", "which Python")]
+    #[case("./python_things.py", "which Python")]
+    #[case("python", "what is run")]
+    #[case("python -X dev", "what is run")]
+    #[case("python -c pass", "in a file")]
+    fn what_can_t_be_recorded_is_refused(#[case] command: &str, #[case] reason: &str) {
+        assert!(split(command).unwrap_err().contains(reason));
     }
 }
