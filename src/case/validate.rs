@@ -118,24 +118,50 @@ pub enum CaseError {
     },
 }
 
+/// What of a case is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// A class.
+    Class(Name),
+    /// An object.
+    Object(Name),
+    /// A step, by its place among the steps.
+    Step(usize),
+    /// What all steps share: the function, its options, what surrounds it.
+    Whole,
+}
+
 impl Case {
     /// Checks that names are defined, that instances fit their classes and that outputs exist.
     pub fn validate(&self) -> Result<(), CaseError> {
+        self.faults().into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Every part that is wrong, in order; what names an object that is wrong is wrong as well.
+    #[must_use]
+    pub fn faults(&self) -> Vec<(Part, CaseError)> {
         let mut checker = Checker { case: self, alive: HashSet::new(), calls: 0, fills: false };
+        let mut faults = Vec::new();
+        let mut check = |part: Part, checked: Result<(), CaseError>| {
+            let is_right = checked.is_ok();
+            faults.extend(checked.err().map(|error| (part, error)));
+            is_right
+        };
         for (name, class) in &self.classes {
-            checker.class(name, class)?;
+            check(Part::Class(name.clone()), checker.class(name, class));
         }
         for (name, value) in &self.objects {
-            checker.value(&format!("objects.{name}"), value)?;
-            checker.alive.insert(name);
+            if check(Part::Object(name.clone()), checker.value(&format!("objects.{name}"), value)) {
+                checker.alive.insert(name);
+            }
         }
-        checker.value("function", &self.function)?;
-        checker.context("context", &self.context)?;
-        checker.options("options", &self.options)?;
+        check(Part::Whole, checker.value("function", &self.function));
+        check(Part::Whole, checker.context("context", &self.context));
+        check(Part::Whole, checker.options("options", &self.options));
         for (i, step) in self.steps.iter().enumerate() {
-            checker.step(&format!("step {}", i + 1), step)?;
+            check(Part::Step(i), checker.step(&format!("step {}", i + 1), step));
         }
-        Ok(())
+        faults
     }
 }
 
@@ -171,9 +197,9 @@ impl<'c> Checker<'c> {
     fn step(&mut self, place: &str, step: &'c Step) -> Result<(), CaseError> {
         match step {
             Step::Call(call) => {
-                self.call(place, call)?;
+                let checked = self.call(place, call);
                 self.calls += 1;
-                Ok(())
+                checked
             }
             Step::Drop(name) => {
                 if self.alive.remove(name) {
