@@ -25,7 +25,7 @@ pub enum CaseError {
         name: Name,
     },
     /// A class that doesn't exist.
-    #[error("{place}: there is no class `{name}`; declare it under `classes`")]
+    #[error("{place}: there is no class `{name}`; declare it under `classes` (before its first use)")]
     Class {
         /// Where the reference stands.
         place: String,
@@ -186,12 +186,13 @@ struct Checker<'c> {
 impl<'c> Checker<'c> {
     fn class(&self, name: &Name, class: &Class) -> Result<(), CaseError> {
         const BUILTIN: [&str; 6] = ["str", "int", "float", "tuple", "list", "dict"];
-        match class {
-            Class::Subclass { of } if !BUILTIN.contains(&of.as_str()) && !self.case.classes.contains_key(of) => {
-                Err(CaseError::Class { place: format!("classes.{name}"), name: of.clone() })
-            }
-            _ => Ok(()),
+        let Class::Subclass { of } = class else { return Ok(()) };
+        let place_of = |name: &Name| self.case.classes.get_index_of(name);
+        let comes_before = place_of(of).is_some_and(|base| Some(base) < place_of(name));
+        if comes_before || (BUILTIN.contains(&of.as_str()) && place_of(of).is_none()) {
+            return Ok(());
         }
+        Err(CaseError::Class { place: format!("classes.{name}"), name: of.clone() })
     }
 
     fn step(&mut self, place: &str, step: &'c Step) -> Result<(), CaseError> {
@@ -337,9 +338,10 @@ impl<'c> Checker<'c> {
         let Some(mut class) = self.case.classes.get(&new.class) else {
             return Err(CaseError::Class { place: place.to_owned(), name: new.class.clone() });
         };
-        while let Class::Subclass { of } = class
-            && let Some(base) = self.case.classes.get(of)
-        {
+        // A class that is its own base is an error that is told of the class.
+        for _ in 0..self.case.classes.len() {
+            let Class::Subclass { of } = class else { break };
+            let Some(base) = self.case.classes.get(of) else { break };
             class = base;
         }
         let given = [

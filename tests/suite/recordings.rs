@@ -130,6 +130,7 @@ const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
 #[case::an_unknown_object(r#"{"ref": "gone_9"}"#.to_owned(), "", "`gone_9`")]
 #[case::no_parts(r#"{"new": {"class": "C"}}"#.to_owned(), r#""classes": {"C": {"namedtuple": ["a"]}}"#, "`args` is missing")]
 #[case::a_name_in_no_ascii(r#"{"new": {"class": "C", "args": []}}"#.to_owned(), r#""classes": {"C": {"namedtuple": ["größe"]}}"#, "größe")]
+#[case::its_own_base(r#"{"new": {"class": "C", "value": 1}}"#.to_owned(), r#""classes": {"C": {"subclass": {"of": "C"}}}"#, "no class `C`")]
 #[case::an_object_that_is_none(r#"{"ref": "r_1"}"#.to_owned(), r#""objects": {"r_1": {"range": []}}"#, "TypeError")]
 fn what_cannot_be_read_is_one_call(#[case] value: String, #[case] news: &str, #[case] reason: &str) {
     let news = if news.is_empty() { String::new() } else { format!("{news}, ") };
