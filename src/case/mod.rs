@@ -20,7 +20,7 @@ pub use program::{
     ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, Fill, InShardings, JitOptions, Mutation, Param,
     Step, Thread, TransferGuard, Via,
 };
-pub use validate::CaseError;
+pub use validate::{CaseError, Part};
 pub use value::{
     ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, LambdaForm, MakeForm, MethodForm, NestContainer,
     NestForm, NewForm, OutputForm, PartialForm, Real, RepeatForm, Value, WrapForm, Wrapper,

@@ -25,7 +25,7 @@ pub enum CaseError {
         name: Name,
     },
     /// A class that doesn't exist.
-    #[error("{place}: there is no class `{name}`; declare it under `classes`")]
+    #[error("{place}: there is no class `{name}`; declare it under `classes` (before its first use)")]
     Class {
         /// Where the reference stands.
         place: String,
@@ -118,24 +118,50 @@ pub enum CaseError {
     },
 }
 
+/// What of a case is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// A class.
+    Class(Name),
+    /// An object.
+    Object(Name),
+    /// A step, by its place among the steps.
+    Step(usize),
+    /// What all steps share: the function, its options, what surrounds it.
+    Whole,
+}
+
 impl Case {
     /// Checks that names are defined, that instances fit their classes and that outputs exist.
     pub fn validate(&self) -> Result<(), CaseError> {
+        self.faults().into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Every part that is wrong, in order; what names an object that is wrong is wrong as well.
+    #[must_use]
+    pub fn faults(&self) -> Vec<(Part, CaseError)> {
         let mut checker = Checker { case: self, alive: HashSet::new(), calls: 0, fills: false };
+        let mut faults = Vec::new();
+        let mut check = |part: Part, checked: Result<(), CaseError>| {
+            let is_right = checked.is_ok();
+            faults.extend(checked.err().map(|error| (part, error)));
+            is_right
+        };
         for (name, class) in &self.classes {
-            checker.class(name, class)?;
+            check(Part::Class(name.clone()), checker.class(name, class));
         }
         for (name, value) in &self.objects {
-            checker.value(&format!("objects.{name}"), value)?;
-            checker.alive.insert(name);
+            if check(Part::Object(name.clone()), checker.value(&format!("objects.{name}"), value)) {
+                checker.alive.insert(name);
+            }
         }
-        checker.value("function", &self.function)?;
-        checker.context("context", &self.context)?;
-        checker.options("options", &self.options)?;
+        check(Part::Whole, checker.value("function", &self.function));
+        check(Part::Whole, checker.context("context", &self.context));
+        check(Part::Whole, checker.options("options", &self.options));
         for (i, step) in self.steps.iter().enumerate() {
-            checker.step(&format!("step {}", i + 1), step)?;
+            check(Part::Step(i), checker.step(&format!("step {}", i + 1), step));
         }
-        Ok(())
+        faults
     }
 }
 
@@ -160,20 +186,21 @@ struct Checker<'c> {
 impl<'c> Checker<'c> {
     fn class(&self, name: &Name, class: &Class) -> Result<(), CaseError> {
         const BUILTIN: [&str; 6] = ["str", "int", "float", "tuple", "list", "dict"];
-        match class {
-            Class::Subclass { of } if !BUILTIN.contains(&of.as_str()) && !self.case.classes.contains_key(of) => {
-                Err(CaseError::Class { place: format!("classes.{name}"), name: of.clone() })
-            }
-            _ => Ok(()),
+        let Class::Subclass { of } = class else { return Ok(()) };
+        let place_of = |name: &Name| self.case.classes.get_index_of(name);
+        let comes_before = place_of(of).is_some_and(|base| Some(base) < place_of(name));
+        if comes_before || (BUILTIN.contains(&of.as_str()) && place_of(of).is_none()) {
+            return Ok(());
         }
+        Err(CaseError::Class { place: format!("classes.{name}"), name: of.clone() })
     }
 
     fn step(&mut self, place: &str, step: &'c Step) -> Result<(), CaseError> {
         match step {
             Step::Call(call) => {
-                self.call(place, call)?;
+                let checked = self.call(place, call);
                 self.calls += 1;
-                Ok(())
+                checked
             }
             Step::Drop(name) => {
                 if self.alive.remove(name) {
@@ -311,9 +338,10 @@ impl<'c> Checker<'c> {
         let Some(mut class) = self.case.classes.get(&new.class) else {
             return Err(CaseError::Class { place: place.to_owned(), name: new.class.clone() });
         };
-        while let Class::Subclass { of } = class
-            && let Some(base) = self.case.classes.get(of)
-        {
+        // A class that is its own base is an error that is told of the class.
+        for _ in 0..self.case.classes.len() {
+            let Class::Subclass { of } = class else { break };
+            let Some(base) = self.case.classes.get(of) else { break };
             class = base;
         }
         let given = [

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CliError, End, print, style};
+use super::{CliError, End, print, style, write};
 use crate::case::text;
 use crate::explain::{Explained, Recording};
-use crate::report::explain as page;
+use crate::report::{explain, html};
 use crate::spec::Spec;
 
 /// Say why the calls of a recording missed their caches: where their keys differ from the nearest earlier ones, what that
@@ -21,6 +21,9 @@ pub(super) struct Explain {
     /// Print every call as JSON instead.
     #[arg(long)]
     json: bool,
+    /// Write it as one HTML page that needs no other file, and print the summary only.
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    html: Option<PathBuf>,
 }
 
 impl Explain {
@@ -30,7 +33,14 @@ impl Explain {
         let content = fs::read_to_string(&self.recording).map_err(|error| wrong(&error))?;
         let explained = Recording::read(&content).and_then(|recording| Explained::of(recording, spec));
         let explained = explained.map_err(|error| wrong(&error))?;
-        print(&if self.json { text::to_json(&explained) } else { page::text(&explained, style()) });
+        match &self.html {
+            Some(file) => {
+                write(file, &html::recording(&explained))?;
+                print(&explain::summary(&explained, style()));
+            }
+            None if self.json => print(&text::to_json(&explained)),
+            None => print(&explain::text(&explained, style())),
+        }
         Ok(End::Well)
     }
 }

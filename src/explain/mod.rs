@@ -4,18 +4,24 @@
 //! for each.
 
 mod advice;
+mod patterns;
 mod recording;
+mod replay;
+
+use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use serde::Serialize;
 
 pub use advice::Advice;
+pub use patterns::{Pattern, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
 
-use crate::case::{Case, Layer, LayerSet, Step, Verdict};
+use crate::case::{Layer, LayerSet, Verdict};
 use crate::model::{Difference, Explanation, Simulation};
 use crate::spec::{Spec, Version};
 use advice::Advisor;
+use replay::Replay;
 
 /// A recording, explained.
 #[derive(Debug, Serialize)]
@@ -24,6 +30,8 @@ pub struct Explained {
     pub about: IndexMap<String, Option<String>>,
     /// The calls, in order.
     pub calls: Vec<ExplainedCall>,
+    /// What several of them show together, what to mend first on top.
+    pub patterns: Vec<Pattern>,
 }
 
 /// A call, explained.
@@ -51,6 +59,8 @@ pub struct ExplainedCall {
     pub explanations: Vec<Explanation>,
     /// What the differences of the layer that matters mean, one for each.
     pub advice: Vec<Option<Advice>>,
+    /// What the call has that the program which serves it was not traced from.
+    pub stale: Option<Difference>,
 }
 
 impl ExplainedCall {
@@ -73,10 +83,19 @@ impl ExplainedCall {
             // What explains another miss doesn't explain this one.
             return None;
         }
-        let says_something = |explanation: &&Explanation| !explanation.differences.is_empty();
+        // That the layer above made another program says nothing by itself.
+        let says_something = |explanation: &&Explanation| {
+            explanation.differences.iter().any(|difference| difference.component != "program")
+        };
         let traced = missed(&self.observed).contains(Layer::Trace);
         let of_trace = self.explanations.iter().find(|explanation| explanation.layer == Layer::Trace);
         of_trace.filter(|_| traced).filter(says_something).or_else(|| self.explanations.iter().find(says_something))
+    }
+
+    /// What makes the call's hit a stale one, if the model says of the call what it did.
+    #[must_use]
+    pub fn stale(&self) -> Option<&Difference> {
+        self.stale.as_ref().filter(|_| self.is_predicted())
     }
 
     /// The differences that matter.
@@ -102,13 +121,9 @@ impl Explained {
         let version: Version = recording.jax()?;
         let advisor = Advisor::of(spec)?;
         let mut calls: Vec<ExplainedCall> = Vec::new();
-        let mut known: Vec<(String, String, Option<String>)> = Vec::new();
-        for (i, recorded) in recording.calls().enumerate() {
-            let identity = (recorded.api.clone(), recorded.name.clone(), recorded.at.clone());
-            let first = !known.contains(&identity);
-            if first {
-                known.push(identity);
-            }
+        let mut known: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
+        for (i, (recorded, given)) in recording.calls().zip(&recording.given).enumerate() {
+            let first = known.insert((&recorded.api, &recorded.name, recorded.at.as_deref()));
             calls.push(ExplainedCall {
                 number: i + 1,
                 api: recorded.api.clone(),
@@ -117,10 +132,11 @@ impl Explained {
                 from: recorded.from.clone(),
                 observed: recorded.observed.verdict(),
                 predicted: None,
-                unpredicted: recorded.unrecorded.clone(),
+                unpredicted: given.as_ref().err().cloned(),
                 first,
                 explanations: Vec::new(),
                 advice: Vec::new(),
+                stale: None,
             });
         }
         for api in recording.apis() {
@@ -132,35 +148,44 @@ impl Explained {
             }
             call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();
         }
-        Ok(Self { about: recording.about, calls })
+        let patterns = patterns::patterns(&calls, &spec.habits);
+        Ok(Self { about: recording.about, calls, patterns })
+    }
+
+    /// The patterns and, beside them, each cause of misses that are no part of one: what to mend first on top.
+    #[must_use]
+    pub fn to_mend(&self) -> Vec<Pattern> {
+        let mut all = self.patterns.clone();
+        all.extend(patterns::others(&self.calls, &self.patterns));
+        patterns::rank(&mut all);
+        all
     }
 }
 
 /// Writes what the model says of the calls of `api` into them.
 fn predict(recording: &Recording, api: &str, spec: &Spec, version: &Version, calls: &mut [ExplainedCall]) {
-    let (case, numbers): (Case, Vec<usize>) = recording.case(api);
-    let mut fail = |numbers: &[usize], why: &str| {
-        for number in numbers {
-            calls[number - 1].unpredicted.get_or_insert_with(|| why.to_owned());
-        }
-    };
+    let Replay { case, numbers, left_out } = Replay::of(recording, api);
+    for (number, why) in left_out {
+        calls[number - 1].unpredicted = Some(why);
+    }
+    let of_calls: Vec<usize> = numbers.iter().copied().flatten().collect();
+    let mut fail = |why: String| of_calls.iter().for_each(|number| calls[number - 1].unpredicted = Some(why.clone()));
     let Some(profile) = spec.profile(api, version) else {
-        return fail(&numbers, &format!("there is no profile of {api} {version}"));
+        return fail(format!("there is no profile of {api} {version}"));
     };
-    let mut simulation = match Simulation::explaining(&case, profile) {
+    let mut simulation = match Simulation::of_recording(&case, profile) {
         Ok(simulation) => simulation,
-        Err(error) => return fail(&numbers, &error.to_string()),
+        Err(error) => return fail(error.to_string()),
     };
-    let mut of_calls = numbers.iter();
-    for step in &case.steps {
-        let number = if matches!(step, Step::Call(_)) { of_calls.next() } else { None };
+    for (step, number) in case.steps.iter().zip(&numbers) {
         match (simulation.step(step), number) {
             (Ok(Some(prediction)), Some(number)) => {
                 let call = &mut calls[number - 1];
                 call.predicted = Some(prediction.verdict);
+                call.stale = prediction.stale;
                 call.explanations = prediction.explanations;
                 for explanation in &mut call.explanations {
-                    explanation.nearest = numbers[explanation.nearest - 1];
+                    explanation.nearest = of_calls[explanation.nearest - 1];
                 }
             }
             (Err(error), Some(number)) => calls[number - 1].unpredicted = Some(error.to_string()),

@@ -3,9 +3,9 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use crate::case::{Call, Case, Class, ClearScope, Name, Step, Value, text};
+use crate::case::{Call, Class, ClearScope, LayerSet, Name, Value, text};
 use crate::spec::Version;
-use crate::target::CallObservation;
+use crate::target::{CallObservation, RaisedError};
 
 /// The format of recordings that this program reads.
 const FORMAT: u32 = 1;
@@ -38,32 +38,74 @@ struct Header {
 
 /// Every other line.
 #[derive(Debug)]
-enum Line {
+pub(super) enum Line {
     Clear(ClearScope),
     Call(Box<CallLine>),
 }
 
 impl Line {
+    /// A call whose values are none that a case has is a call of which nothing more is known.
     fn read(line: &str) -> Result<Self, serde_json::Error> {
-        let mut tree: serde_json::Value = serde_json::from_str(line)?;
-        match tree.get_mut("clear").map(serde_json::Value::take) {
-            Some(scope) => serde_json::from_value(scope).map(Self::Clear),
-            None => serde_json::from_value(tree).map(Self::Call),
-        }
+        let whole = || {
+            let mut tree: serde_json::Value = serde_json::from_str(line)?;
+            match tree.get_mut("clear").map(serde_json::Value::take) {
+                Some(scope) => serde_json::from_value(scope).map(Self::Clear),
+                None => serde_json::from_value(tree).map(Self::Call),
+            }
+        };
+        whole().or_else(|error: serde_json::Error| match serde_json::from_str::<Outline>(line) {
+            Ok(outline) => Ok(Self::Call(Box::new(outline.call(line, &error)))),
+            Err(_) => Err(error),
+        })
+    }
+}
+
+/// What can be read of a call's line whatever its values are: these are skipped.
+#[derive(Deserialize)]
+struct Outline {
+    api: String,
+    name: String,
+    missed: LayerSet,
+    error: Option<RaisedClass>,
+    #[serde(default)]
+    dropped: Vec<Name>,
+}
+
+#[derive(Deserialize)]
+struct RaisedClass {
+    class: String,
+}
+
+/// The paths of files, which can hold what is no text.
+#[derive(Default, Deserialize)]
+struct Places {
+    at: Option<String>,
+    from: Option<String>,
+}
+
+impl Outline {
+    fn call(self, line: &str, error: &serde_json::Error) -> CallLine {
+        let Self { api, name, missed, error: raised, dropped } = self;
+        let Places { at, from } = serde_json::from_str(line).unwrap_or_default();
+        let error_of = |RaisedClass { class }| RaisedError { class, message: String::new() };
+        let observed = CallObservation { missed, error: raised.map(error_of), served: None };
+        let unrecorded = Some(format!("its line can't be read: {error}"));
+        let recorded = Recorded { api, name, at, from, call: None, again: None, unrecorded, observed };
+        CallLine { classes: IndexMap::new(), objects: IndexMap::new(), dropped, recorded }
     }
 }
 
 /// A call, and what was not said before it.
 #[derive(Debug, Deserialize)]
-struct CallLine {
+pub(super) struct CallLine {
     #[serde(default)]
-    classes: IndexMap<Name, Class>,
+    pub classes: IndexMap<Name, Class>,
     #[serde(default)]
-    objects: IndexMap<Name, Value>,
+    pub objects: IndexMap<Name, Value>,
     #[serde(default)]
-    dropped: Vec<Name>,
+    pub dropped: Vec<Name>,
     #[serde(flatten)]
-    recorded: Recorded,
+    pub recorded: Recorded,
 }
 
 /// A recorded call.
@@ -98,7 +140,9 @@ pub struct Recorded {
 pub struct Recording {
     /// The versions of everything that can change a verdict, by library.
     pub about: IndexMap<String, Option<String>>,
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
+    /// For each call the place of the one that says what it was given, or why none does.
+    pub(super) given: Vec<Result<usize, String>>,
 }
 
 impl Recording {
@@ -116,15 +160,17 @@ impl Recording {
             let reason = format!("this is a recording of format {}, and format {FORMAT} is known", header.recording);
             return Err(RecordingError::About(reason));
         }
+        let cut_off = if content.ends_with('\n') { None } else { Some(content.lines().count()) };
         let mut read = Vec::new();
         for (number, line) in lines {
             match Line::read(line) {
                 Ok(line) => read.push(line),
-                Err(_) if !content.ends_with('\n') && number == content.lines().count() => {}
+                Err(_) if Some(number) == cut_off => {}
                 Err(error) => return Err(wrong(number, &error)),
             }
         }
-        Ok(Self { about: header.about, lines: read })
+        let given = given(&read);
+        Ok(Self { about: header.about, lines: read, given })
     }
 
     /// The version of jax that was run.
@@ -150,33 +196,27 @@ impl Recording {
         apis.dedup();
         apis
     }
+}
 
-    /// The calls of `api` as a case, and their numbers in the recording, from one.
-    pub(super) fn case(&self, api: &str) -> (Case, Vec<usize>) {
-        let mut case = Case::default();
-        let (mut numbers, mut number) = (Vec::new(), 0);
-        for line in &self.lines {
-            let line = match line {
-                Line::Clear(scope) => {
-                    case.steps.push(Step::Clear(*scope));
-                    continue;
-                }
-                Line::Call(line) => line,
-            };
-            number += 1;
-            case.classes.extend(line.classes.clone());
-            case.objects.extend(line.objects.clone());
-            case.steps.extend(line.dropped.iter().cloned().map(Step::Drop));
-            if line.recorded.api != api {
-                continue;
-            }
-            let again = line.recorded.again.and_then(|again| self.calls().nth(again.checked_sub(1)?)?.call.as_ref());
-            let Some(call) = line.recorded.call.as_ref().or(again) else { continue };
-            let mut call = call.clone();
-            call.raises = line.recorded.observed.error.as_ref().map(|error| error.class.clone());
-            case.steps.push(Step::Call(call));
-            numbers.push(number);
-        }
-        (case, numbers)
+fn given(lines: &[Line]) -> Vec<Result<usize, String>> {
+    let mut given: Vec<Result<usize, String>> = Vec::new();
+    let mut apis: Vec<&str> = Vec::new();
+    for line in lines {
+        let Line::Call(line) = line else { continue };
+        let Recorded { api, call, again, unrecorded, .. } = &line.recorded;
+        let earlier = |again: usize| {
+            let place = again.checked_sub(1).filter(|place| apis.get(*place) == Some(&api.as_str()));
+            let place = place
+                .ok_or_else(|| format!("it repeats call {again}, and there is no such call of {api} before it"))?;
+            given[place].clone().map_err(|why| format!("it repeats call {again}, of which nothing is known: {why}"))
+        };
+        given.push(match (call, unrecorded, again) {
+            (Some(_), ..) => Ok(given.len()),
+            (None, Some(why), _) => Err(why.clone()),
+            (None, None, Some(again)) => earlier(*again),
+            (None, None, None) => Err("its line doesn't say what it was given".to_owned()),
+        });
+        apis.push(api);
     }
+    given
 }

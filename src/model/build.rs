@@ -14,7 +14,7 @@ use crate::case::{
 use crate::spec::Equality;
 
 /// Why an object can't be made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum BuildError {
     /// Python raises while the value is built: the case can't be run at all.
     Raised(Raised),
@@ -33,6 +33,8 @@ impl From<Raised> for BuildError {
 pub struct Namespace {
     classes: HashMap<Name, Rc<ClassObject>>,
     objects: HashMap<Name, Obj>,
+    /// The objects that can't be made, in order.
+    unmade: IndexMap<Name, BuildError>,
     outputs: Vec<Option<Obj>>,
     /// In a step that fills caches: how many calls were before.
     pub nth: u16,
@@ -42,13 +44,14 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes the classes and objects of `case`, which must be valid.
+    /// Makes the classes and objects of `case`, which must be valid. An object that can't be made is none that a value can name.
     ///
     /// `treedefs` says how PyTreeDefs are compared.
-    pub fn of(case: &Case, treedefs: Equality) -> Result<Self, BuildError> {
+    pub fn of(case: &Case, treedefs: Equality) -> Self {
         let mut namespace = Self {
             classes: HashMap::new(),
             objects: HashMap::new(),
+            unmade: IndexMap::new(),
             outputs: Vec::new(),
             nth: 0,
             treedefs,
@@ -63,10 +66,20 @@ impl Namespace {
             namespace.classes.insert(name.clone(), class);
         }
         for (name, value) in &case.objects {
-            let object = namespace.build(value)?;
-            namespace.objects.insert(name.clone(), object);
+            match namespace.build(value) {
+                Ok(object) => drop(namespace.objects.insert(name.clone(), object)),
+                Err(error) => drop(namespace.unmade.insert(name.clone(), error)),
+            }
         }
-        Ok(namespace)
+        namespace
+    }
+
+    /// The same, if every object can be made.
+    pub fn complete(self) -> Result<Self, BuildError> {
+        match self.unmade.values().next() {
+            Some(error) => Err(error.clone()),
+            None => Ok(self),
+        }
     }
 
     /// The object of that name.
@@ -177,8 +190,9 @@ impl Namespace {
             Form::Class(name) => Kind::Class(self.class(name)?),
             Form::New(new) => self.instance(new)?,
             Form::Ref(name) => {
+                let dropped = || BuildError::Unsupported(format!("object `{name}` was dropped"));
                 let object = self.objects.get(name).cloned();
-                return object.ok_or_else(|| BuildError::Unsupported(format!("object `{name}` was dropped")));
+                return object.ok_or_else(|| self.unmade.get(name).cloned().unwrap_or_else(dropped));
             }
             Form::Nth(first) => Kind::Int(i128::from(*first) + i128::from(self.nth)),
             Form::Output(output) => return self.output(output),

@@ -60,6 +60,12 @@ pub struct Explanation {
 /// The word for a part of a tree that the other tree doesn't have.
 const ABSENT: &str = "absent";
 
+/// The component of an argument that one of the calls is given and the other isn't.
+const ARGUMENT: &str = "argument";
+
+/// The component of a dict whose keys are the same, in another order.
+const KEY_ORDER: &str = "key order";
+
 impl Key {
     /// Everything in which `self`, the later key, differs from `earlier`.
     #[must_use]
@@ -147,6 +153,9 @@ fn objects_told_apart(before: &Obj, after: &Obj) -> (String, String) {
     told_apart(&python::repr(before), &python::repr(after))
 }
 
+/// A tree, and the children of one of its nodes by their keys.
+type Keyed<'t, 'k> = (&'t Tree<'k>, &'t [(&'k Obj, usize)]);
+
 #[derive(Default)]
 struct Comparison {
     found: Vec<Difference>,
@@ -206,14 +215,15 @@ impl Comparison {
                 Some(_) => {}
                 None => {
                     if let Some(last) = late.nodes.len().checked_sub(1) {
-                        self.report(&new.nodes[last].path, ABSENT, new.word(last));
+                        self.found.push(Difference::new(&new.nodes[last].path, ARGUMENT, ABSENT, new.word(last)));
                     }
                 }
             }
         }
         for (early, _) in before.iter().filter(|(early, _)| !after.iter().any(|(late, _)| root(early) == root(late))) {
             if let Some(last) = early.nodes.len().checked_sub(1) {
-                self.report(&early.nodes[last].path, Tree::of(early).word(last), ABSENT);
+                let word = Tree::of(early).word(last);
+                self.found.push(Difference::new(&early.nodes[last].path, ARGUMENT, word, ABSENT));
             }
         }
     }
@@ -226,11 +236,11 @@ impl Comparison {
             return self.report(&after.path, was, is);
         }
         if let (Some(was), Some(is)) = (old.keyed(i), new.keyed(j)) {
-            if self.keyed(old, &was, new, &is, by) {
-                // What isn't a key: the factory of a defaultdict.
-                return self.data(before, after, by, |path| !path.is_key());
-            }
-        } else if before.arity != after.arity {
+            self.keyed(&after.path, (old, &was), (new, &is), by);
+            // What isn't a key: the factory of a defaultdict.
+            return self.data(before, after, by, |path| !path.is_key());
+        }
+        if before.arity != after.arity {
             self.report(&after.path, old.word(i), new.word(j));
             // An empty dict has no keys.
             return self.zipped(old, i, new, j, by);
@@ -248,21 +258,16 @@ impl Comparison {
         }
     }
 
-    /// Compares children by key; false if they have the same keys in another order, or in none.
-    fn keyed(
-        &mut self,
-        old: &Tree<'_>,
-        was: &[(&Obj, usize)],
-        new: &Tree<'_>,
-        is: &[(&Obj, usize)],
-        by: Equality,
-    ) -> bool {
+    /// Compares the children of the node at `path` by their keys.
+    fn keyed(&mut self, path: &super::Path, (old, was): Keyed<'_, '_>, (new, is): Keyed<'_, '_>, by: Equality) {
         let same = |a: &Obj, b: &Obj| python::is(a, b) || python::equal(a, b) == Ok(true);
         let of = |all: &[(&Obj, usize)], key: &Obj| all.iter().find(|(other, _)| same(other, key)).map(|(_, at)| *at);
         let in_order = was.len() == is.len() && was.iter().zip(is).all(|((a, _), (b, _))| same(a, b));
         let as_set = was.len() == is.len() && was.iter().all(|(key, _)| of(is, key).is_some());
         if as_set && !in_order {
-            return false;
+            let keys =
+                |all: &[(&Obj, usize)]| all.iter().map(|(key, _)| python::repr(key)).collect::<Vec<_>>().join(", ");
+            self.found.push(Difference::new(path, KEY_ORDER, keys(was), keys(is)));
         }
         for (_, at) in was.iter().filter(|(key, _)| of(is, key).is_none()) {
             self.report(&old.nodes[*at].path, old.word(*at), ABSENT);
@@ -273,7 +278,6 @@ impl Comparison {
                 None => self.report(&new.nodes[*at].path, ABSENT, new.word(*at)),
             }
         }
-        true
     }
 
     fn data(&mut self, before: &TreeNode, after: &TreeNode, by: Equality, counts: impl Fn(&super::Path) -> bool) {
@@ -322,6 +326,13 @@ mod tests {
          - call: {args: [{dict: {a: \"f32[2]\"}}]}\n",
         &["structure at args[0]['b']: absent was tuple"]
     )]
+    #[case::keys_in_another_order(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [{ordered_dict: {b: \"f32[2]\", a: \"f32[]\"}}]}\n\
+         - call: {args: [{ordered_dict: {a: \"f32[]\", b: \"f32[3]\"}}]}\n",
+        &["key order at args[0]: 'a', 'b' was 'b', 'a'", "shape at args[0]['b']: [3] was [2]"]
+    )]
     #[case::a_longer_list(
         "jax.jit",
         "steps:\n\
@@ -334,7 +345,7 @@ mod tests {
         "steps:\n\
          - call: {args: [\"f32[]\"]}\n\
          - call: {args: [\"f32[]\", 1]}\n",
-        &["structure at args[1]: leaf was absent", "number of positional arguments: 2 was 1"]
+        &["argument at args[1]: leaf was absent", "number of positional arguments: 2 was 1"]
     )]
     #[case::the_nearest_of_several(
         "jax.jit",

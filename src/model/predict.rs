@@ -111,12 +111,19 @@ pub struct Simulation<'c> {
 impl<'c> Simulation<'c> {
     /// An empty cache, and the objects of `case`.
     pub fn new(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
+        let names = Self::names(case, profile).complete()?;
+        Self::among(names, case, profile)
+    }
+
+    fn names(case: &Case, profile: &Profile) -> Namespace {
+        Namespace::of(case, profile.tables.iter().find_map(|table| table.tree).unwrap_or_default())
+    }
+
+    fn among(names: Namespace, case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
         let is_module = |class: &Class| matches!(class, Class::NnxModule { .. });
         if !profile.takes_nnx_modules && case.classes.values().any(is_module) {
             return Err(ModelError::Unsupported(format!("what an nnx.Module is to {}", profile.profile)));
         }
-        let treedefs = profile.tables.iter().find_map(|table| table.tree).unwrap_or_default();
-        let names = Namespace::of(case, treedefs)?;
         let function = names.build(&case.function)?;
         // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
         let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
@@ -143,9 +150,18 @@ impl<'c> Simulation<'c> {
 
     /// The same, and each prediction says how the keys differ.
     pub fn explaining(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
-        let mut simulation = Self { explains: true, ..Self::new(case, profile)? };
+        Ok(Self::new(case, profile)?.explained())
+    }
+
+    /// The same of what a program did: an object that can't be made fails those calls only that name it.
+    pub fn of_recording(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
+        Ok(Self::among(Self::names(case, profile), case, profile)?.explained())
+    }
+
+    fn explained(self) -> Self {
+        let mut simulation = Self { explains: true, ..self };
         simulation.tables.iter_mut().for_each(Entries::remember);
-        Ok(simulation)
+        simulation
     }
 
     /// Does one step; a call gives a prediction.

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use indexmap::IndexMap;
+
 use super::text::Style;
 use crate::case::{Layer, Verdict};
-use crate::explain::{Advice, Explained, ExplainedCall};
+use crate::explain::{Advice, Explained, ExplainedCall, Pattern, numbered};
 use crate::model::Difference;
 
 /// The calls that missed something an earlier call of the function might have left, those that are alike together; then
@@ -15,8 +17,7 @@ pub fn text(explained: &Explained, style: Style) -> String {
     for group in groups(explained) {
         describe(&mut text, &group, style);
     }
-    summarise(&mut text, explained, style);
-    text
+    text + &summary(explained, style)
 }
 
 /// Calls of one function that missed in the same way.
@@ -29,24 +30,15 @@ impl<'e> Group<'e> {
 }
 
 fn groups(explained: &Explained) -> Vec<Group<'_>> {
-    let alike = |a: &ExplainedCall, b: &ExplainedCall| {
-        let places = |call: &ExplainedCall| -> Vec<_> {
-            let differences = call.differences().iter();
-            differences.map(|difference| (difference.path.clone(), difference.component.clone())).collect()
-        };
-        (&a.api, &a.name, &a.at, &a.observed) == (&b.api, &b.name, &b.at, &b.observed)
-            && (&a.predicted, &a.unpredicted) == (&b.predicted, &b.unpredicted)
-            && places(a) == places(b)
-            && a.advice == b.advice
-    };
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: IndexMap<_, Vec<&ExplainedCall>> = IndexMap::new();
     for call in explained.calls.iter().filter(|call| call.is_again()) {
-        match groups.iter_mut().find(|group| alike(group.first(), call)) {
-            Some(group) => group.0.push(call),
-            None => groups.push(Group(vec![call])),
-        }
+        let differences = call.differences().iter();
+        let places: Vec<_> = differences.map(|difference| (&difference.path, &difference.component)).collect();
+        let function = (&call.api, &call.name, &call.at);
+        let did = (&call.observed, &call.predicted, &call.unpredicted);
+        groups.entry((function, did, places, &call.advice)).or_default().push(call);
     }
-    groups
+    groups.into_values().map(Group).collect()
 }
 
 fn describe(text: &mut String, group: &Group<'_>, style: Style) {
@@ -55,7 +47,7 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     let numbers: Vec<_> = group.0.iter().map(|call| call.number).collect();
     let place = call.at.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
     let from = call.from.as_ref().map(|from| format!(", called at {from}")).unwrap_or_default();
-    let _ = write!(text, "{bold}{}{end}{place}{from}\n  {} ", call.name, shown(&numbers));
+    let _ = write!(text, "{bold}{}{end}{place}{from}\n  {} ", call.name, numbered(&numbers));
     let _ = writeln!(text, "{bad}{}{end}", what(&call.observed));
     if let Some(nearest) = call.explanation().map(|explanation| explanation.nearest) {
         let nearest = if group.0.len() > 1 { format!("call {nearest} or the like") } else { format!("call {nearest}") };
@@ -96,22 +88,8 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     text.push('\n');
 }
 
-/// `calls 2, 3, 4 and 96 more`
-fn shown(numbers: &[usize]) -> String {
-    const MOST: usize = 6;
-    let listed: Vec<_> = numbers.iter().take(MOST).map(ToString::to_string).collect();
-    match numbers {
-        [only] => format!("call {only}"),
-        _ if numbers.len() <= MOST => {
-            let (last, rest) = listed.split_last().expect("there are several");
-            format!("calls {} and {last}", rest.join(", "))
-        }
-        _ => format!("calls {} and {} more", listed.join(", "), numbers.len() - MOST),
-    }
-}
-
 /// What a call did, as a verb.
-fn what(verdict: &Verdict) -> String {
+pub(super) fn what(verdict: &Verdict) -> String {
     let missed = match verdict {
         Verdict::Missed(missed) => missed,
         Verdict::Error(class) => return format!("raised {class}"),
@@ -134,54 +112,82 @@ fn row(difference: &Difference) -> (String, String, String) {
     (path.clone(), component.clone(), change)
 }
 
-fn summarise(text: &mut String, explained: &Explained, style: Style) {
+/// What it all cost, and what to mend, the first thing first.
+#[must_use]
+pub fn summary(explained: &Explained, style: Style) -> String {
     let Style { good, bad, dim, bold, end } = style;
-    let calls = &explained.calls;
-    let count = |is: &dyn Fn(&&ExplainedCall) -> bool| calls.iter().filter(is).count();
-    let compiles =
-        |call: &&ExplainedCall| matches!(&call.observed, Verdict::Missed(missed) if missed.contains(Layer::Compile));
-    let (first, again) = (count(&|call| call.first), count(&|call| call.is_again()));
-    let recompiled = count(&|call| call.is_again() && compiles(call));
+    let Totals { calls, first, again, recompiled, otherwise, unpredicted } = Totals::of(explained);
+    let mut text = String::new();
     let colour = if recompiled == 0 { good } else { bad };
     let _ = writeln!(
         text,
-        "{bold}{}{end}: {} first of {}, {colour}{} compiled again{end}{dim}, {} missed something less{end}",
-        counted(calls.len(), "call"),
-        first,
+        "{bold}{}{end}: {first} first of {}, {colour}{recompiled} compiled again{end}{dim}, {} missed something less{end}",
+        counted(calls, "call"),
         if first == 1 { "its function" } else { "their functions" },
-        recompiled,
         again - recompiled,
     );
-    let mut causes: Vec<(&str, &str, usize, &ExplainedCall)> = Vec::new();
-    for call in calls.iter().filter(|call| call.is_again()) {
-        let mut seen: Vec<&str> = Vec::new();
-        for advice in call.advice.iter().flatten().filter(|advice| advice.cause != "program") {
-            if seen.contains(&advice.cause.as_str()) {
-                continue;
+    let to_mend = explained.to_mend();
+    let width = to_mend.iter().map(|pattern| cost(pattern).len()).max().unwrap_or_default();
+    for (i, pattern) in to_mend.iter().enumerate() {
+        let first = if i == 0 { "  mend this first" } else { "" };
+        let Pattern { id, name, calls, says, fix, .. } = pattern;
+        match pattern.sign {
+            Some(_) => {
+                let _ = writeln!(text, "  {:>width$}  {id}: {says}{bold}{first}{end}", cost(pattern));
+                let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
             }
-            seen.push(&advice.cause);
-            match causes.iter_mut().find(|(cause, ..)| *cause == advice.cause) {
-                Some((_, _, count, _)) => *count += 1,
-                None => causes.push((&advice.cause, &advice.fix, 1, call)),
+            None => {
+                let calls = numbered(calls);
+                let _ = writeln!(text, "  {:>width$}  {id}, {calls} of {name}{bold}{first}{end}", cost(pattern));
             }
         }
     }
-    causes.sort_by_key(|(_, _, count, _)| std::cmp::Reverse(*count));
-    for (i, (cause, _, count, call)) in causes.iter().enumerate() {
-        let first = if i == 0 { "  mend this first" } else { "" };
-        let _ =
-            writeln!(text, "  {count:>4}  {cause}, first in call {} of {}{bold}{first}{end}", call.number, call.name);
-    }
-    let unpredicted = count(&|call| call.unpredicted.is_some());
-    let otherwise = count(&|call| call.unpredicted.is_none() && !call.is_predicted());
     if otherwise > 0 {
         let _ = writeln!(text, "{bad}{} did otherwise than the model says{end}", counted(otherwise, "call"));
     }
     if unpredicted > 0 {
         let _ = writeln!(text, "{dim}{} can't be predicted{end}", counted(unpredicted, "call"));
     }
+    text
 }
 
-fn counted(count: usize, thing: &str) -> String {
+/// What something cost: compiles, or calls that missed less than that.
+pub(super) fn cost(pattern: &Pattern) -> String {
+    match pattern.compiles {
+        0 => counted(pattern.calls.len(), "call"),
+        compiles => counted(compiles, "compile"),
+    }
+}
+
+/// How many calls did what.
+pub(super) struct Totals {
+    pub calls: usize,
+    /// The first of their functions.
+    pub first: usize,
+    /// Not the first, and missed something.
+    pub again: usize,
+    /// Of these, those that compiled.
+    pub recompiled: usize,
+    /// Predicted, and did something else.
+    pub otherwise: usize,
+    pub unpredicted: usize,
+}
+
+impl Totals {
+    pub fn of(explained: &Explained) -> Self {
+        let count = |is: &dyn Fn(&&ExplainedCall) -> bool| explained.calls.iter().filter(is).count();
+        let compiles = |call: &&ExplainedCall| matches!(&call.observed, Verdict::Missed(missed) if missed.contains(Layer::Compile));
+        Self {
+            calls: explained.calls.len(),
+            first: count(&|call| call.first),
+            again: count(&|call| call.is_again()),
+            recompiled: count(&|call| call.is_again() && compiles(call)),
+            otherwise: count(&|call| call.unpredicted.is_none() && !call.is_predicted()),
+            unpredicted: count(&|call| call.unpredicted.is_some()),
+        }
+    }
+}
+
+pub(super) fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

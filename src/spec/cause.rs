@@ -1,7 +1,7 @@
-//! Causes: what a difference between two keys means to the author of a program, and how it is mended. Declared in
-//! `spec/causes.yaml`.
+//! Causes: what a difference between two keys means to the author of a program, and how it is mended; and what several calls
+//! show together. Declared in `spec/causes.yaml`.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The causes: `spec/causes.yaml`.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -12,6 +12,9 @@ pub struct Causes {
     pub about: String,
     /// The causes, the particular before the general: of those that fit a difference the first is stated.
     pub causes: Vec<Cause>,
+    /// What the calls of one function show together.
+    #[serde(default)]
+    pub patterns: Vec<Habit>,
 }
 
 /// Why calls of a program have different keys.
@@ -50,4 +53,46 @@ pub struct When {
     /// What stands in the later key.
     #[serde(default)]
     pub after: Vec<String>,
+}
+
+/// What several calls of one function show together.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Habit {
+    /// The stable id.
+    pub id: String,
+    /// What is seen in the calls.
+    pub sign: Sign,
+    /// The causes for which the calls miss: any of them.
+    #[serde(default)]
+    pub causes: Vec<String>,
+    /// What is the matter, in a sentence. `{where}` is the paths and the function, `{function}` the function alone, `{calls}`
+    /// the calls in which it is seen, `{count}` how many these are, `{of}` how many calls the function has, `{what}` the first
+    /// difference.
+    pub says: String,
+    /// What to do; what the cause says if not given.
+    #[serde(default)]
+    pub fix: Option<String>,
+    /// The rule that says so; that of the cause if not given.
+    #[serde(default)]
+    pub rule: Option<String>,
+}
+
+/// What is seen in the calls of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Sign {
+    /// At least two calls miss for such a cause.
+    Repeats,
+    /// At least two calls, and half of those after the first, miss for such a cause at one path, nine in ten with a new value.
+    NewEachTime,
+    /// From the second on calls miss for such a cause, each compared with the call before it, until one doesn't and none
+    /// after it compiles.
+    Settles,
+    /// Every call but the first, of at least three, misses for such a cause, compared with the call before it.
+    NeverSettles,
+    /// Calls hit programs that were traced from something else.
+    Stale,
 }

@@ -17,8 +17,8 @@ use super::fingerprint::Fingerprint;
 use super::follow::overlaid;
 use super::spans::{Spans, Step};
 use super::{
-    Cause, Causes, Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Mutant, Mutants, Profile, Rule,
-    RuleFile, SourceRef, Version, follow, group,
+    Cause, Causes, Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Habit, Mutant, Mutants, Profile,
+    Rule, RuleFile, SourceRef, Version, follow, group,
 };
 use crate::case::{Behaviour, Case};
 
@@ -50,6 +50,8 @@ pub struct Spec {
     pub mutants: Vec<Mutant>,
     /// What differences mean, the particular before the general.
     pub causes: Vec<Cause>,
+    /// What several calls of one function show together.
+    pub habits: Vec<Habit>,
     /// What tells it from any other spec: a hash of all that decides pairs and verdicts, and of no prose.
     pub fingerprint: String,
 }
@@ -152,7 +154,7 @@ impl Spec {
                 continue;
             }
             if file.name == "causes.yaml" {
-                causes = loader.read::<Causes>(&reader, &[], &reader.tree).map(|causes| (reader, causes.causes));
+                causes = loader.read::<Causes>(&reader, &[], &reader.tree).map(|causes| (reader, causes));
                 continue;
             }
             fingerprint.add(&file.name, &reader.tree);
@@ -187,6 +189,7 @@ impl Spec {
         if let Some((reader, causes)) = &causes {
             loader.causes(reader, causes);
         }
+        let Causes { causes, patterns: habits, .. } = causes.map(|(_, causes)| causes).unwrap_or_default();
         match (contexts, loader.errors.is_empty()) {
             (Some(contexts), true) => Ok(Self {
                 families: loader.families,
@@ -195,7 +198,8 @@ impl Spec {
                 contexts,
                 cases: loader.cases.into_iter().map(|(id, (case, _))| (id, case)).collect(),
                 mutants: mutants.map(|file| file.mutants).unwrap_or_default(),
-                causes: causes.map(|(_, causes)| causes).unwrap_or_default(),
+                causes,
+                habits,
                 fingerprint: fingerprint.to_string(),
             }),
             _ => {
@@ -333,14 +337,26 @@ impl Loader {
         self.report(&reader, &path, Some(subject), reason, help);
     }
 
-    /// The rules that causes name have to be there.
-    fn causes(&mut self, reader: &Reader<'_>, causes: &[Cause]) {
+    /// The rules that causes and patterns name have to be there, and the causes that patterns name.
+    fn causes(&mut self, reader: &Reader<'_>, Causes { causes, patterns, .. }: &Causes) {
         for (i, cause) in causes.iter().enumerate() {
-            if self.rules.contains_key(&cause.rule) {
-                continue;
+            self.rule_of_a_cause(reader, ("causes", i), &cause.id, &cause.rule);
+        }
+        for (i, habit) in patterns.iter().enumerate() {
+            habit.rule.iter().for_each(|rule| self.rule_of_a_cause(reader, ("patterns", i), &habit.id, rule));
+            for (j, name) in habit.causes.iter().enumerate() {
+                if !causes.iter().any(|cause| cause.id == *name) {
+                    let path = [key("patterns"), Step::Index(i), key("causes"), Step::Index(j)];
+                    self.report(reader, &path, Some(&habit.id), format!("there is no cause `{name}`"), None);
+                }
             }
-            let path = [key("causes"), Step::Index(i), key("rule")];
-            self.report(reader, &path, Some(&cause.id), format!("there is no rule `{}`", cause.rule), None);
+        }
+    }
+
+    fn rule_of_a_cause(&mut self, reader: &Reader<'_>, (list, i): (&str, usize), id: &str, rule: &str) {
+        if !self.rules.contains_key(rule) {
+            let path = [key(list), Step::Index(i), key("rule")];
+            self.report(reader, &path, Some(id), format!("there is no rule `{rule}`"), None);
         }
     }
 

@@ -20,7 +20,7 @@ mod rule;
 mod spans;
 mod version;
 
-pub use cause::{Cause, Causes, When};
+pub use cause::{Cause, Causes, Habit, Sign, When};
 pub use context::{CallSpec, Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expect::{Expectation, Outcome};

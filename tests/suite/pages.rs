@@ -1,8 +1,9 @@
-//! The matrix and the rulebook: what they say, and that the pages need nothing but themselves.
+//! The matrix, the rulebook and recordings: what they say, and that the pages need nothing but themselves.
 
 use std::collections::BTreeSet;
 
 use jitkey::check::Shard;
+use jitkey::explain::{Explained, ExplainedCall, Recording};
 use jitkey::report::json::{Part, Report};
 use jitkey::report::matrix::{Column, Matrix, State, sort};
 use jitkey::report::{html, markdown};
@@ -103,6 +104,7 @@ fn attributes<'p>(page: &'p str, name: &str) -> Vec<&'p str> {
 #[rstest]
 #[case::matrix(html::matrix(&SPEC, &Matrix::new(&SPEC, &columns(), none_leaves)))]
 #[case::rulebook(html::rulebook(&SPEC))]
+#[case::recording(html::recording(&recorded(30, "step")))]
 fn pages_stand_alone_and_every_link_arrives(#[case] page: String) {
     let ids = attributes(&page, "id");
     let known: BTreeSet<_> = ids.iter().collect();
@@ -133,4 +135,49 @@ fn every_rule_has_an_example() {
     use jitkey::report::law::Example;
     let without: Vec<_> = SPEC.rules.values().filter(|rule| Example::any(&SPEC, rule).is_none()).collect();
     assert!(without.is_empty(), "{:?}", without.iter().map(|rule| &rule.id).collect::<Vec<_>>());
+}
+
+/// So many calls of a function of that name, every tenth with a new static number.
+fn recorded(calls: usize, name: &str) -> Explained {
+    let name = serde_json::Value::from(name);
+    let mut content = format!("{{\"recording\": 1, \"about\": {{\"jax\": \"{NEWEST}\"}}}}\n");
+    for i in 0..calls {
+        let objects = if i == 0 { r#""objects": {"step_1": {"def": {}}}, "# } else { "" };
+        let missed = if i % 10 == 0 { r#""dispatch", "trace", "lower", "compile""# } else { "" };
+        content += &format!(
+            r#"{{"api": "jax.jit", {objects} "name": {name}, "at": {name}, "from": {name},
+                "call": {{"function": {{"ref": "step_1"}}, "args": [{{"str": {name}}}, {}],
+                          "options": {{"static_argnums": [0, 1]}}}}, "missed": [{missed}]}}"#,
+            i / 10
+        )
+        .replace('\n', " ");
+        content.push('\n');
+    }
+    let explained = Recording::read(&content).and_then(|recording| Explained::of(recording, &SPEC)).unwrap();
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted));
+    explained
+}
+
+/// Whatever a program calls its functions, it is text on the page.
+#[rstest]
+#[case("</script><script>alert(1)</script>")]
+#[case("<!--<script>")]
+#[case("\"><img onerror=alert(1)>")]
+#[case("a\u{2028}b\u{2029}c")]
+fn names_of_a_recording_are_text(#[case] name: &str) {
+    let page = html::recording(&recorded(30, name));
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("</script").count(), 2);
+    assert!(!page.contains("<img") && !page.contains("<!--"));
+    let data = page.split_once(r#"type="application/json">"#).unwrap().1.split_once("</script>").unwrap().0;
+    assert!(!data.contains(['<', '\u{2028}', '\u{2029}']));
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert!(data["texts"].as_array().unwrap().iter().any(|text| text == name));
+}
+
+#[test]
+fn ten_thousand_calls_make_a_small_page() {
+    let page = html::recording(&recorded(10_000, "step"));
+    assert!(page.len() < 500_000, "{}", page.len());
+    assert_eq!(page.matches("data-call=\"").count(), 12);
 }

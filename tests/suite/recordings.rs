@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use jitkey::explain::{Explained, ExplainedCall, Recording};
+use jitkey::case::Verdict;
+use jitkey::explain::{Explained, ExplainedCall, Pattern, Recording, numbered};
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
 use jitkey::target::environment;
@@ -74,6 +75,7 @@ fn a_repair_compiles_once(
     let explained = record(program, version);
     let again: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
     assert!(again.is_empty() && explained.calls.len() > 2, "{}", text(&explained, Style::PLAIN));
+    assert!(explained.patterns.is_empty(), "{:#?}", explained.patterns);
 }
 
 #[rstest]
@@ -91,4 +93,162 @@ fn what_is_no_recording_is_refused(#[case] content: &str, #[case] reason: &str) 
 fn a_line_that_was_cut_off_is_left_out() {
     let content = "{\"recording\": 1, \"about\": {\"jax\": \"0.12.0.1\"}}\n{\"api\": \"jax.jit\", \"na";
     assert_eq!(Recording::read(content).unwrap().calls().count(), 0);
+}
+
+/// A recording of these lines, explained.
+fn explained(lines: &[impl AsRef<str>]) -> Explained {
+    let mut content = format!("{{\"recording\": 1, \"about\": {{\"jax\": \"{NEWEST}\"}}}}\n");
+    for line in lines {
+        content += line.as_ref();
+        content.push('\n');
+    }
+    Recording::read(&content).and_then(|recording| Explained::of(recording, &SPEC)).unwrap()
+}
+
+/// The line of a call of `step`, made in a loop, which is given `args`.
+fn line(api: &str, args: &str, more: &str, missed: &str) -> String {
+    format!(
+        r#"{{"api": "{api}", "name": "step", "at": "a.py:1", "from": "a.py:9",
+            "call": {{"function": {{"ref": "step_1"}}, "args": [{args}] {more}}}, "missed": [{missed}]}}"#
+    )
+    .replace('\n', " ")
+}
+
+/// The first line of all of them: it says what `step` is.
+fn first(api: &str, args: &str, more: &str) -> String {
+    let says = r#"{"objects": {"step_1": {"def": {"name": "step at a.py:1"}}}, "#;
+    line(api, args, more, TRACED).replacen('{', says, 1)
+}
+
+const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
+
+/// What is no value of a case is known of the one call, of those that say that they repeat it, and of no other.
+#[rstest]
+#[case::a_lone_surrogate(r#"{"str": "\ud800"}"#.to_owned(), "", "hex escape")]
+#[case::a_deep_tree("[".repeat(200) + &"]".repeat(200), "", "recursion limit")]
+#[case::no_value(r#"{"something": 1}"#.to_owned(), "", "something")]
+#[case::an_unknown_object(r#"{"ref": "gone_9"}"#.to_owned(), "", "`gone_9`")]
+#[case::no_parts(r#"{"new": {"class": "C"}}"#.to_owned(), r#""classes": {"C": {"namedtuple": ["a"]}}"#, "`args` is missing")]
+#[case::a_name_in_no_ascii(r#"{"new": {"class": "C", "args": []}}"#.to_owned(), r#""classes": {"C": {"namedtuple": ["größe"]}}"#, "größe")]
+#[case::its_own_base(r#"{"new": {"class": "C", "value": 1}}"#.to_owned(), r#""classes": {"C": {"subclass": {"of": "C"}}}"#, "no class `C`")]
+#[case::an_object_that_is_none(r#"{"ref": "r_1"}"#.to_owned(), r#""objects": {"r_1": {"range": []}}"#, "TypeError")]
+fn what_cannot_be_read_is_one_call(#[case] value: String, #[case] news: &str, #[case] reason: &str) {
+    let news = if news.is_empty() { String::new() } else { format!("{news}, ") };
+    let strange = line("jax.jit", &value, "", TRACED).replacen('{', &format!("{{{news}"), 1);
+    let again = r#"{"api": "jax.jit", "name": "step", "at": "a.py:1", "again": 2, "missed": []}"#;
+    let lines = [
+        first("jax.jit", "1", ""),
+        strange,
+        again.to_owned(),
+        line("jax.jit", r#""f32[2]""#, "", TRACED),
+        again.replace('2', "4"),
+    ];
+    let explained = explained(&lines);
+    let predicted: Vec<_> = explained.calls.iter().map(ExplainedCall::is_predicted).collect();
+    assert_eq!(predicted, [true, false, false, true, true], "{explained:#?}");
+    for call in &explained.calls[1..3] {
+        let why = call.unpredicted.as_ref().unwrap();
+        assert!(why.contains(reason), "{why}");
+    }
+}
+
+#[rstest]
+#[case(r#""again": 7"#, "it repeats call 7, and there is no such call of jax.jit before it")]
+#[case(r#""again": 0"#, "it repeats call 0, and there is no such call of jax.jit before it")]
+#[case(r#""again": 3"#, "it repeats call 3, and there is no such call of jax.jit before it")]
+#[case(r#""again": 2"#, "it repeats call 2, of which nothing is known: recording a slice")]
+#[case(r#""from": "a.py:2""#, "its line doesn't say what it was given")]
+fn a_call_that_repeats_nothing_says_so(#[case] again: &str, #[case] reason: &str) {
+    let unrecorded = r#"{"api": "jax.jit", "name": "step", "unrecorded": "recording a slice", "missed": []}"#;
+    let call = format!(r#"{{"api": "jax.jit", "name": "step", {again}, "missed": []}}"#);
+    let explained = explained(&[first("jax.jit", "1", ""), unrecorded.to_owned(), call]);
+    assert_eq!(explained.calls[2].unpredicted.as_deref(), Some(reason));
+}
+
+/// What the calls of one function show together: the id, the calls and the paths.
+#[rstest]
+#[case::nothing("jax.jit", &[r#""f32[2]""#, r#""f32[2]""#, r#""f32[2]""#], &[])]
+#[case::one_miss_is_none("jax.jit", &[r#""f32[2]""#, r#""f32[3]""#, r#""f32[2]""#], &[])]
+#[case::fresh_callable(
+    "equinox.filter_jit",
+    &[r#"{"ref": "f_1"}"#, r#"{"ref": "f_2"}"#, r#"{"ref": "f_3"}"#],
+    &["fresh-callable: args[0] in calls 2 and 3, 2 of 2"]
+)]
+#[case::static_number(
+    "equinox.filter_jit",
+    &[r#"1, "f32[2]""#, r#"2, "f32[2]""#, r#"2, "f32[2]""#, r#"3, "f32[2]""#],
+    &["static-number-each-call: args[0] in calls 2 and 4, 2 of 2"]
+)]
+#[case::numbers_that_recur(
+    "equinox.filter_jit",
+    &["1", "2", "1", "2", "1", "2", "3", "1", "2"],
+    &[]
+)]
+#[case::shape(
+    "jax.jit",
+    &[r#""f32[1]""#, r#""f32[2]""#, r#""f32[3]", "f32[]""#, r#""f32[4]", "f32[]""#],
+    &["shape-each-call: args[0] in calls 2, 3 and 4, 2 of 3"]
+)]
+#[case::late_fixed_point(
+    "jax.jit",
+    &[r#"1, null"#, r#""i32[]", null"#, r#""i32[]", null"#],
+    &["late-fixed-point: args[0] in call 2, 1 of 1"]
+)]
+#[case::two_compiles_late(
+    "jax.jit",
+    &[r#"[1, null]"#, r#"["i32[]", null]"#, r#"["i32[]", 1.0]"#, r#"["i32[]", 1.0]"#],
+    &["late-fixed-point: args[0][0], args[0][1] in calls 2 and 3, 2 of 2"]
+)]
+#[case::no_fixed_point(
+    "jax.jit",
+    &[r#"["f32[]"]"#, r#"["f32[]", "f32[]"]"#, r#"["f32[]", "f32[]", "f32[]"]"#],
+    &["no-fixed-point: args[0] in calls 2 and 3, 2 of 2"]
+)]
+#[case::a_number_that_was_used_before(
+    "equinox.filter_jit",
+    &["1", "2", r#"2, "f32[]""#, "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"],
+    &["static-number-each-call: args[0] in calls 2, 4, 5, 6, 7, 8 and 5 more, 11 of 11"]
+)]
+#[case::wrapper_in_a_loop(
+    "jax.jit",
+    &[r#"1 | "function": {"ref": "f_1"}"#, r#"1 | "function": {"ref": "f_2"}"#, r#"1 | "function": {"ref": "f_3"}"#],
+    &["wrapper-in-a-loop:  in calls 2 and 3, 2 of 2"]
+)]
+#[case::stale_hit(
+    "jax.jit",
+    &[r#"{"new": {"class": "Node", "children": [], "aux": 1}}"#, r#"{"new": {"class": "Node", "children": [], "aux": true}}"#],
+    &["stale-hit: args[0].aux in call 2, 0 of 0"]
+)]
+fn what_calls_show_together(#[case] api: &str, #[case] args: &[&str], #[case] expected: &[&str]) {
+    let objects: Vec<_> = (1..4).map(|i| format!(r#""f_{i}": {{"def": {{"name": "<lambda>"}}}}"#)).collect();
+    let news = format!(
+        r#""classes": {{"Node": {{"node": {{}}}}}}, "objects": {{"step_1": {{"def": {{"name": "step"}}}}, {}}},"#,
+        objects.join(", ")
+    );
+    // What the calls miss is what the model says: the patterns are of calls that it predicts.
+    let lines = |missed: &[String]| -> Vec<String> {
+        let missed = missed.iter().map(String::as_str).chain(std::iter::repeat(""));
+        let of_call = |(args, missed): (&&str, &str)| {
+            let (args, more) =
+                args.split_once(" | ").map_or((*args, String::new()), |(args, more)| (args, format!(", {more}")));
+            line(api, args, &more, missed)
+        };
+        let mut lines: Vec<_> = args.iter().zip(missed).map(of_call).collect();
+        lines[0] = lines[0].replacen('{', &format!("{{{news}"), 1);
+        lines
+    };
+    let predicted: Vec<_> = explained(&lines(&[])).calls.into_iter().map(|call| call.predicted.unwrap()).collect();
+    let missed: Vec<_> = predicted
+        .iter()
+        .map(|verdict| match verdict {
+            Verdict::Missed(missed) => missed.iter().map(|layer| format!("\"{layer}\"")).collect::<Vec<_>>().join(", "),
+            Verdict::Error(class) => panic!("{class}"),
+        })
+        .collect();
+    let explained = explained(&lines(&missed));
+    let shown = explained.patterns.iter().map(|pattern| {
+        let Pattern { id, paths, calls, saves, compiles, .. } = pattern;
+        format!("{id}: {} in {}, {saves} of {compiles}", paths.join(", "), numbered(calls))
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), expected, "{}", text(&explained, Style::PLAIN));
 }

@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::{advice, example, filter, full, prose, shell, short, slug, statement};
+use super::{Page, advice, example, filter, full, prose, shell, short, slug, statement};
 use crate::report::matrix::{Cell, Column, Matrix, Row, State};
 use crate::report::text::{self, Style, grouped};
 use crate::spec::Spec;
@@ -43,7 +43,7 @@ pub fn page(spec: &Spec, matrix: &Matrix<'_>) -> String {
         }
         @for row in &matrix.rows { (panel(spec, matrix, row)) }
     };
-    shell("jitkey matrix", "matrix", &body)
+    shell(&Page::of_rules("jitkey matrix", "matrix"), &body)
 }
 
 fn targets(columns: &[Column]) -> Markup {

@@ -1,6 +1,8 @@
-//! The matrix and the rulebook as HTML: each page is one file that needs no other, and no network.
+//! The matrix, the rulebook and recordings as HTML: each page is one file that needs no other, and no network.
 
+mod calls;
 mod matrix;
+mod recording;
 mod rulebook;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -10,10 +12,28 @@ use crate::case::{LayerSet, Verdict};
 use crate::spec::{Outcome, Rule, SourceRef};
 
 pub use matrix::page as matrix;
+pub use recording::page as recording;
 pub use rulebook::page as rulebook;
 
+/// What the pages differ in, but for their bodies.
+struct Page {
+    title: &'static str,
+    class: &'static str,
+    /// Beside what all pages have.
+    style: &'static str,
+    script: &'static str,
+}
+
+impl Page {
+    /// A page of rules, which can be filtered.
+    const fn of_rules(title: &'static str, class: &'static str) -> Self {
+        Self { title, class, style: "", script: include_str!("page.js") }
+    }
+}
+
 /// A whole page.
-fn shell(title: &str, class: &str, body: &Markup) -> String {
+fn shell(page: &Page, body: &Markup) -> String {
+    let Page { title, class, style, script } = page;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -22,11 +42,11 @@ fn shell(title: &str, class: &str, body: &Markup) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(include_str!("page.css"))) }
+                style { (PreEscaped(include_str!("page.css"))) (PreEscaped(style)) }
             }
             body class=(class) {
                 (body)
-                script { (PreEscaped(include_str!("page.js"))) }
+                script { (PreEscaped(script)) }
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{advice, example, filter, full, prose, shell, slug, sources, statement};
+use super::{Page, advice, example, filter, full, prose, shell, slug, sources, statement};
 use crate::report::law::{Example, spans};
 use crate::report::{profile, rulebook};
 use crate::spec::{Profile, Rule, Spec};
@@ -46,7 +46,7 @@ pub fn page(spec: &Spec) -> String {
             }
         }
     };
-    shell("jitkey rulebook", "rulebook", &body)
+    shell(&Page::of_rules("jitkey rulebook", "rulebook"), &body)
 }
 
 fn law(spec: &Spec, rule: &Rule) -> Markup {
