@@ -183,8 +183,13 @@ impl Entries {
                 let is_nearer = |(call, known): &(usize, Vec<Difference>)| {
                     differences.len() < known.len() || (differences.len() == known.len() && entry.call > *call)
                 };
+                let is_all_but_equal = differences.len() == 1;
                 if nearest.as_ref().is_none_or(is_nearer) {
                     nearest = Some((entry.call, differences));
+                }
+                if is_all_but_equal {
+                    // The rest of this function's are of earlier calls, and none can be nearer.
+                    break;
                 }
             }
         }
