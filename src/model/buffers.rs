@@ -5,7 +5,8 @@
 
 use std::rc::Rc;
 
-use super::arguments::{Arguments, Leaf};
+use super::arguments::Arguments;
+use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
 use crate::case::Library;
 use crate::spec::Profile;

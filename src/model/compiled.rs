@@ -7,7 +7,8 @@
 //! Sources: `jax/_src/stages.py` (`Compiled.call`), `jax/_src/interpreters/pxla.py` (`check_arg_avals_for_call`,
 //! `check_array_xla_sharding_layout_match`), `equinox/_jit.py` (`_preprocess`).
 
-use super::arguments::{Arguments, Item, Leaf};
+use super::arguments::{Arguments, Item};
+use super::leaf::Leaf;
 use super::object::Raised;
 use super::predict::ModelError;
 use super::table::Program;

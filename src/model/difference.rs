@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
-use super::arguments::Aval;
-use super::key::{CONTEXT, Facet, Key, MASK, PROGRAM, Part, Plain, leaf_word, static_difference};
+use super::facet::{Facet, leaf_word};
+use super::key::{CONTEXT, Key, MASK, PROGRAM, Part, Plain, static_difference};
+use super::leaf::Aval;
 use super::object::{Kind, Obj};
 use super::python;
 use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};

@@ -6,9 +6,10 @@
 
 use std::rc::Rc;
 
-use super::arguments::{Arguments, Aval, Item, Leaf};
+use super::arguments::{Arguments, Item};
 use super::difference::Difference;
 use super::key::Ingredients;
+use super::leaf::{Aval, Leaf};
 use super::object::{Kind, Obj};
 use super::treedef::{TreeNode, Treedef};
 

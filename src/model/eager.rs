@@ -8,8 +8,9 @@
 
 use std::rc::Rc;
 
-use super::arguments::{Arguments, Aval, Invocation, Item, Leaf, sort};
+use super::arguments::{Arguments, Invocation, Item, sort};
 use super::key::Ingredients;
+use super::leaf::{Aval, Leaf};
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::table::{NEVER_FAST, Program};

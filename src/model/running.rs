@@ -4,10 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::ambient::{Ambient, Mesh};
-use super::arguments::{Arguments, Leaf};
+use super::arguments::Arguments;
 use super::build::Output;
 use super::digest::body;
-use super::key::{Ingredients, out_sharding, partition};
+use super::facet::partition;
+use super::key::{Ingredients, out_sharding};
+use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
 use crate::case::{Array, Call, DefaultDevice, JitOptions, Library, Placement, Sharding, Via};

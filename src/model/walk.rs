@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::arguments::Leaf;
 use super::buffers::uses_a_donated_one;
 use super::difference::Explanation;
 use super::digest::{Digest, body};
 use super::key::{Ingredients, Key};
+use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
 use super::predict::Simulation;
 use super::running::{devices, placements_agree, returning_raises};
