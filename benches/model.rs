@@ -2,9 +2,9 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use jitkey::case::{Call, Case, Step, Value};
+use jitkey::case::{Array, Call, Case, Form, NestContainer, NestForm, Step, Value};
 use jitkey::generate::{Generator, Pair, Source};
-use jitkey::model::{Prediction, predict};
+use jitkey::model::{Prediction, Simulation, predict};
 use jitkey::spec::{Profile, Spec, Version};
 use std::sync::LazyLock;
 
@@ -61,11 +61,55 @@ fn agrees(pair: &Pair) -> bool {
     calls.iter().map(Prediction::behaviour).eq(pair.expected.calls.iter().cloned())
 }
 
-/// One call with that many leaves, from the case to the verdict: objects, flattening, the keys of all tables.
-#[divan::bench(args = [10, 100, 1_000, 10_000, 100_000])]
+/// One call with these arguments.
+fn case(args: Vec<Value>) -> Case {
+    Case { steps: vec![Step::Call(Call { args, ..Call::default() })], ..Case::default() }
+}
+
+fn array(text: &str) -> Value {
+    text.parse::<Array>().expect("an array").into()
+}
+
+/// A list of that many arrays, of two avals in turn.
+fn wide(leaves: usize) -> Case {
+    let leaf = |i: usize| array(["f32[64,3]", "f32[3]"][i % 2]);
+    case(vec![Value::List((0..leaves).map(leaf).collect())])
+}
+
+/// An array in that many tuples.
+fn deep(levels: usize) -> Case {
+    let nest = |value, _| Form::Nest(NestForm { levels: 1000, container: NestContainer::Tuple, value }).into();
+    case(vec![(0..levels / 1000).fold(array("f32[3]"), nest)])
+}
+
+/// Flattens the arguments of a call, which are built, and makes the fast path's key of them: treedef, avals, hash.
+fn key(bencher: Bencher<'_, '_>, size: usize, case: &Case) {
+    let simulation = Simulation::new(case, &PROFILE).expect("a known profile");
+    let call = case.calls().next().expect("a call");
+    let objects = simulation.objects(call).expect("objects");
+    let key = || drop(black_box(simulation.key(&PROFILE.tables[0], call, black_box(&objects))));
+    bencher.counter(ItemsCount::new(size)).bench_local(key);
+}
+
+#[divan::bench(args = [10, 100, 1_000, 10_000, 100_000, 1_000_000], max_time = 5)]
+fn key_of_leaves(bencher: Bencher<'_, '_>, leaves: usize) {
+    key(bencher, leaves, &wide(leaves));
+}
+
+#[divan::bench(args = [1_000, 100_000], max_time = 5)]
+fn key_of_levels(bencher: Bencher<'_, '_>, levels: usize) {
+    key(bencher, levels, &deep(levels));
+}
+
+/// One call, from the case to the verdict: objects, flattening, the keys of all tables.
+#[divan::bench(args = [10, 100, 1_000, 10_000, 100_000, 1_000_000], max_time = 5)]
 fn call_with_leaves(bencher: Bencher<'_, '_>, leaves: usize) {
-    let leaf: Value = Value::Array("f32[3]".parse().expect("an array"));
-    let args = vec![Value::List(vec![leaf; leaves])];
-    let case = Case { steps: vec![Step::Call(Call { args, ..Call::default() })], ..Case::default() };
+    let case = wide(leaves);
     bencher.counter(ItemsCount::new(leaves)).bench(|| predict(black_box(&case), &PROFILE));
+}
+
+#[divan::bench(args = [1_000, 100_000], max_time = 5)]
+fn call_with_levels(bencher: Bencher<'_, '_>, levels: usize) {
+    let case = deep(levels);
+    bencher.counter(ItemsCount::new(levels)).bench(|| predict(black_box(&case), &PROFILE));
 }

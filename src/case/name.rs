@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-pub struct Name(#[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")))] String);
+pub struct Name(
+    #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")))] Arc<str>,
+);
 
 /// Why a text is not a [`Name`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +26,7 @@ impl Name {
         let mut chars = text.chars();
         let starts_well = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         if starts_well && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            Ok(Self(text))
+            Ok(Self(text.into()))
         } else {
             Err(NameError(text))
         }
@@ -45,7 +48,7 @@ impl TryFrom<String> for Name {
 
 impl From<Name> for String {
     fn from(name: Name) -> Self {
-        name.0
+        name.0.to_string()
     }
 }
 

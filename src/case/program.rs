@@ -441,7 +441,6 @@ impl Context {
 }
 
 /// A parameter: `x`, `*args`, `**kwargs`, or `{name: x, default: 2.0}`; after `*` or `*args` they are keyword-only.
-#[expect(clippy::large_enum_variant, reason = "a signature has few of them")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]

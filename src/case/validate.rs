@@ -1,6 +1,7 @@
 //! What a case must keep beyond its types: every name it uses is defined, and instances have the parts of their class.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use indexmap::IndexMap;
 
@@ -151,28 +152,28 @@ impl Case {
             check(Part::Class(name.clone()), checker.class(name, class));
         }
         for (name, value) in &self.objects {
-            if check(Part::Object(name.clone()), checker.value(&format!("objects.{name}"), value)) {
+            if check(Part::Object(name.clone()), checker.value(&format_args!("objects.{name}"), value)) {
                 checker.alive.insert(name);
             }
         }
-        check(Part::Whole, checker.value("function", &self.function));
-        check(Part::Whole, checker.context("context", &self.context));
-        check(Part::Whole, checker.options("options", &self.options));
+        check(Part::Whole, checker.value(&"function", &self.function));
+        check(Part::Whole, checker.context(&"context", &self.context));
+        check(Part::Whole, checker.options(&"options", &self.options));
         for (i, step) in self.steps.iter().enumerate() {
-            check(Part::Step(i), checker.step(&format!("step {}", i + 1), step));
+            check(Part::Step(i), checker.step(&format_args!("step {}", i + 1), step));
         }
         faults
     }
 }
 
 /// Whether a mesh of these axes can have these devices.
-fn mesh(place: &str, axes: &IndexMap<Name, u32>, devices: &[u32]) -> Result<(), CaseError> {
+fn mesh(place: &dyn Display, axes: &IndexMap<Name, u32>, devices: &[u32]) -> Result<(), CaseError> {
     let count: u32 = axes.values().product();
     let different: HashSet<_> = devices.iter().collect();
     if devices.is_empty() || (devices.len() == count as usize && different.len() == devices.len()) {
         return Ok(());
     }
-    Err(CaseError::Mesh { place: place.to_owned(), count, devices: devices.to_vec() })
+    Err(CaseError::Mesh { place: place.to_string(), count, devices: devices.to_vec() })
 }
 
 struct Checker<'c> {
@@ -195,7 +196,7 @@ impl<'c> Checker<'c> {
         Err(CaseError::Class { place: format!("classes.{name}"), name: of.clone() })
     }
 
-    fn step(&mut self, place: &str, step: &'c Step) -> Result<(), CaseError> {
+    fn step(&mut self, place: &dyn Display, step: &'c Step) -> Result<(), CaseError> {
         match step {
             Step::Call(call) => {
                 let checked = self.call(place, call);
@@ -206,7 +207,7 @@ impl<'c> Checker<'c> {
                 if self.alive.remove(name) {
                     Ok(())
                 } else {
-                    Err(CaseError::Object { place: place.to_owned(), name: name.clone() })
+                    Err(CaseError::Object { place: place.to_string(), name: name.clone() })
                 }
             }
             Step::Mutate(mutation) => {
@@ -228,37 +229,37 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn call(&self, place: &str, call: &Call) -> Result<(), CaseError> {
+    fn call(&self, place: &dyn Display, call: &Call) -> Result<(), CaseError> {
         if let Some(number) = call.compiled {
             let made = number.checked_sub(1).and_then(|i| self.case.calls().take(self.calls).nth(i));
             if made.is_none_or(|made| made.via != Via::Compile) {
-                return Err(CaseError::Compiled { place: place.to_owned(), call: number });
+                return Err(CaseError::Compiled { place: place.to_string(), call: number });
             }
             if call.function.is_some() || call.options.is_some() || call.wrapper.is_some() || call.via != Via::Call {
-                return Err(CaseError::CompiledOf { place: place.to_owned(), call: number });
+                return Err(CaseError::CompiledOf { place: place.to_string(), call: number });
             }
         }
         for (i, value) in call.args.iter().enumerate() {
-            self.value(&format!("{place}, args[{i}]"), value)?;
+            self.value(&format_args!("{place}, args[{i}]"), value)?;
         }
         for (name, value) in &call.kwargs {
-            self.value(&format!("{place}, kwargs.{name}"), value)?;
+            self.value(&format_args!("{place}, kwargs.{name}"), value)?;
         }
         for value in call.function.iter().chain(&call.returns) {
             self.value(place, value)?;
         }
-        call.options.iter().try_for_each(|options| self.options(&format!("{place}, options"), options))?;
-        self.context(&format!("{place}, context"), &self.case.context.around(&call.context))
+        call.options.iter().try_for_each(|options| self.options(&format_args!("{place}, options"), options))?;
+        self.context(&format_args!("{place}, context"), &self.case.context.around(&call.context))
     }
 
-    fn options(&self, place: &str, options: &JitOptions) -> Result<(), CaseError> {
+    fn options(&self, place: &dyn Display, options: &JitOptions) -> Result<(), CaseError> {
         let asked = options.in_shardings.iter().flat_map(InShardings::iter).chain(&options.out_shardings);
         for at in asked {
             if at.committed || at.layout.is_some() {
-                return Err(CaseError::Sharding { place: place.to_owned() });
+                return Err(CaseError::Sharding { place: place.to_string() });
             }
             if at.device >= self.case.devices {
-                return Err(CaseError::Device { place: place.to_owned(), device: at.device });
+                return Err(CaseError::Device { place: place.to_string(), device: at.device });
             }
             if let Some(named) = &at.sharding {
                 mesh(place, &named.mesh, &named.devices)?;
@@ -267,7 +268,7 @@ impl<'c> Checker<'c> {
         Ok(())
     }
 
-    fn context(&self, place: &str, context: &Context) -> Result<(), CaseError> {
+    fn context(&self, place: &dyn Display, context: &Context) -> Result<(), CaseError> {
         for axes in context.mesh.iter().chain(&context.set_mesh) {
             mesh(place, axes, &context.mesh_devices)?;
         }
@@ -276,38 +277,38 @@ impl<'c> Checker<'c> {
     }
 
     /// Whether `__defaults__` of a function has that many.
-    fn defaults(&self, place: &str, object: &Name, given: usize) -> Result<(), CaseError> {
+    fn defaults(&self, place: &dyn Display, object: &Name, given: usize) -> Result<(), CaseError> {
         let form = match self.case.objects.get(object) {
             Some(Value::Form(form)) => Some(&**form),
             _ => None,
         };
         let Some(Form::Def(DefForm { params: Some(params), .. })) = form else {
-            return Err(CaseError::Defaults { place: place.to_owned(), object: object.clone(), has: 0 });
+            return Err(CaseError::Defaults { place: place.to_string(), object: object.clone(), has: 0 });
         };
         let positional = params.iter().take_while(|param| !matches!(param, Param::Plain(ArgName::Positional(_))));
         let has = positional.filter(|param| matches!(param, Param::Default { .. })).count();
         if has == given {
             Ok(())
         } else {
-            Err(CaseError::Defaults { place: place.to_owned(), object: object.clone(), has })
+            Err(CaseError::Defaults { place: place.to_string(), object: object.clone(), has })
         }
     }
 
-    fn object(&self, place: &str, name: &Name) -> Result<(), CaseError> {
+    fn object(&self, place: &dyn Display, name: &Name) -> Result<(), CaseError> {
         if self.alive.contains(name) {
             Ok(())
         } else {
-            Err(CaseError::Object { place: place.to_owned(), name: name.clone() })
+            Err(CaseError::Object { place: place.to_string(), name: name.clone() })
         }
     }
 
-    fn value(&self, place: &str, value: &Value) -> Result<(), CaseError> {
+    fn value(&self, place: &dyn Display, value: &Value) -> Result<(), CaseError> {
         match value {
             Value::Array(array) => {
                 if let Library::Jax { placement, .. } = &array.library
                     && placement.device >= self.case.devices
                 {
-                    return Err(CaseError::Device { place: place.to_owned(), device: placement.device });
+                    return Err(CaseError::Device { place: place.to_string(), device: placement.device });
                 }
                 if let Library::Jax { placement: Placement { sharding: Some(named), .. }, .. } = &array.library {
                     mesh(place, &named.mesh, &named.devices)?;
@@ -317,15 +318,15 @@ impl<'c> Checker<'c> {
             Value::Form(form) => match &**form {
                 Form::Ref(name) => return self.object(place, name),
                 Form::Class(name) if !self.case.classes.contains_key(name) => {
-                    return Err(CaseError::Class { place: place.to_owned(), name: name.clone() });
+                    return Err(CaseError::Class { place: place.to_string(), name: name.clone() });
                 }
                 Form::New(new) => self.parts(place, new)?,
                 Form::Nest(nest) if nest.levels > DEEPEST => {
-                    return Err(CaseError::Deep { place: place.to_owned(), levels: nest.levels });
+                    return Err(CaseError::Deep { place: place.to_string(), levels: nest.levels });
                 }
-                Form::Nth(_) if !self.fills => return Err(CaseError::Nth { place: place.to_owned() }),
+                Form::Nth(_) if !self.fills => return Err(CaseError::Nth { place: place.to_string() }),
                 Form::Output(output) if output.call == 0 || output.call > self.calls => {
-                    return Err(CaseError::Output { place: place.to_owned(), call: output.call });
+                    return Err(CaseError::Output { place: place.to_string(), call: output.call });
                 }
                 _ => {}
             },
@@ -334,9 +335,9 @@ impl<'c> Checker<'c> {
         value.children().into_iter().try_for_each(|child| self.value(place, child))
     }
 
-    fn parts(&self, place: &str, new: &NewForm) -> Result<(), CaseError> {
+    fn parts(&self, place: &dyn Display, new: &NewForm) -> Result<(), CaseError> {
         let Some(mut class) = self.case.classes.get(&new.class) else {
-            return Err(CaseError::Class { place: place.to_owned(), name: new.class.clone() });
+            return Err(CaseError::Class { place: place.to_string(), name: new.class.clone() });
         };
         // A class that is its own base is an error that is told of the class.
         for _ in 0..self.case.classes.len() {
@@ -363,7 +364,7 @@ impl<'c> Checker<'c> {
             Class::Enum(_) | Class::IntEnum(_) => (&["member"], &[]),
             Class::Subclass { .. } => (&["value"], &[]),
         };
-        let error = |why: String| Err(CaseError::Parts { place: place.to_owned(), class: new.class.clone(), why });
+        let error = |why: String| Err(CaseError::Parts { place: place.to_string(), class: new.class.clone(), why });
         for (part, is_given) in given {
             if needed.contains(&part) && !is_given {
                 return error(format!("`{part}` is missing"));

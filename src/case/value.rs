@@ -5,6 +5,7 @@
 //! `{float: nan}`, so that YAML and JSON agree; integers beyond 64 bits `{int: "…"}`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::de::{self, IntoDeserializer, MapAccess, SeqAccess};
@@ -16,7 +17,6 @@ use super::program::Param;
 use super::{Array, Dtype, Name};
 
 /// A value, as a recipe: it is built anew each time it is met, but for [`Form::Ref`] and [`Form::Global`].
-#[expect(clippy::large_enum_variant, reason = "most values are arrays")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `None`
@@ -28,7 +28,7 @@ pub enum Value {
     /// A Python float; each NaN is a new object.
     Float(f64),
     /// An array.
-    Array(Array),
+    Array(Arc<Array>),
     /// A list.
     List(Vec<Value>),
     /// Everything that is written as a map.
@@ -43,12 +43,11 @@ impl From<Form> for Value {
 
 impl From<Array> for Value {
     fn from(array: Array) -> Self {
-        Self::Array(array)
+        Self::Array(Arc::new(array))
     }
 }
 
 /// The values that are written as a map with one entry.
-#[expect(clippy::large_enum_variant, reason = "a form stands in a box of its own, in `Value`")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -516,7 +515,7 @@ impl Serialize for Value {
                 (text, true) => serializer.serialize_str(&text),
                 (_, false) => {
                     let mut map = serializer.serialize_map(Some(1))?;
-                    map.serialize_entry("array", &ArrayForm::from(array))?;
+                    map.serialize_entry("array", &ArrayForm::from(&**array))?;
                     map.end()
                 }
             },
@@ -578,7 +577,7 @@ impl<'de> de::Visitor<'de> for ValueVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
-        text.parse().map(Value::Array).map_err(E::custom)
+        text.parse::<Array>().map(Value::from).map_err(E::custom)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
@@ -607,7 +606,7 @@ impl<'de> de::Visitor<'de> for ValueVisitor {
             },
             "array" => {
                 let form: ArrayForm = map.next_value()?;
-                Value::Array(form.try_into().map_err(de::Error::custom)?)
+                Array::try_from(form).map_err(de::Error::custom)?.into()
             }
             _ => Form::deserialize(Tagged { tag: &tag, map: &mut map })?.into(),
         };

@@ -1,11 +1,9 @@
 //! Draws metavariables.
 
-use serde_yaml::Value as Tree;
-
 use super::plant::{Surroundings, tagged};
 use super::{Discard, Source};
 use crate::case::{Dtype, Name};
-use crate::spec::{Bindings, Contexts, DtypeClass, Metavariable, Numbers, ShapeDomain};
+use crate::spec::{Bindings, Contexts, DtypeClass, Metavariable, Numbers, ShapeDomain, Tree};
 
 /// How often a metavariable is drawn again until it differs from those it must differ from.
 const ATTEMPTS: usize = 20;
@@ -29,10 +27,6 @@ pub fn bindings<'v>(
     Ok(bound)
 }
 
-fn text(text: impl Into<String>) -> Tree {
-    Tree::String(text.into())
-}
-
 /// One value, if the domain has any. `attempt` moves choices that are played back and would repeat themselves for ever.
 fn value(source: &mut Source, around: Surroundings<'_>, variable: &Metavariable, attempt: usize) -> Option<Tree> {
     let Metavariable { dtype, shape, int, float, name, one_of, tree, siblings: count, items: pairs, flag, not: _ } =
@@ -46,9 +40,9 @@ fn value(source: &mut Source, around: Surroundings<'_>, variable: &Metavariable,
     } else if let Some(class) = dtype {
         let all = dtypes(*class);
         let i = source.below(u32::try_from(all.len()).unwrap_or(1)) as usize + attempt;
-        text(all[i % all.len()])
+        all[i % all.len()].into()
     } else if let Some(domain) = shape {
-        text(shape_text(source, *domain, attempt))
+        shape_text(source, *domain, attempt).into()
     } else if let Some(range) = int {
         let n = source.number(*range);
         let attempt = i64::try_from(attempt).unwrap_or(0);
@@ -59,7 +53,7 @@ fn value(source: &mut Source, around: Surroundings<'_>, variable: &Metavariable,
         Tree::from(n as f64 + [0.5, 0.25, 0.75][(source.below(3) as usize + attempt) % 3])
     } else if name.is_some() {
         let i = source.below(26) as usize + attempt;
-        text(char::from(b'a' + u8::try_from(i % 26).unwrap_or(0)).to_string())
+        char::from(b'a' + u8::try_from(i % 26).unwrap_or(0)).to_string().into()
     } else if let Some(values) = one_of {
         let i = source.below(u32::try_from(values.len()).unwrap_or(1)) as usize + attempt;
         values[i % values.len()].clone()
@@ -68,7 +62,7 @@ fn value(source: &mut Source, around: Surroundings<'_>, variable: &Metavariable,
         arrays(source, contexts, depth)
     } else if let Some(range) = count {
         let n = source.number(*range);
-        Tree::Sequence((0..n).map(|_| source.pick(&contexts.leaves).clone()).collect())
+        Tree::sequence((0..n).map(|_| source.pick(&contexts.leaves).clone()).collect())
     } else if let Some(range) = pairs {
         items(source, contexts, *range)
     } else {
@@ -81,9 +75,9 @@ fn items(source: &mut Source, contexts: &Contexts, range: Numbers) -> Tree {
     let first = source.below(u32::try_from(contexts.keys.len()).unwrap_or(1)) as usize;
     let pair = |i: usize, source: &mut Source| {
         let key = contexts.keys[(first + i) % contexts.keys.len()].clone();
-        Tree::Sequence(vec![key, source.pick(&contexts.leaves).clone()])
+        Tree::sequence(vec![key, source.pick(&contexts.leaves).clone()])
     };
-    Tree::Sequence((0..n).map(|i| pair(i, source)).collect())
+    Tree::sequence((0..n).map(|i| pair(i, source)).collect())
 }
 
 fn arrays(source: &mut Source, contexts: &Contexts, depth: i64) -> Tree {
@@ -93,12 +87,12 @@ fn arrays(source: &mut Source, contexts: &Contexts, depth: i64) -> Tree {
     let n = source.below(3) + 1;
     let inside: Vec<Tree> = (0..n).map(|_| arrays(source, contexts, depth - 1)).collect();
     match source.below(3) {
-        0 => tagged("tuple", Tree::Sequence(inside)),
-        1 => Tree::Sequence(inside),
+        0 => tagged("tuple", Tree::sequence(inside)),
+        1 => Tree::sequence(inside),
         _ => {
             let keys = ["a", "b", "c"];
-            let items = inside.into_iter().zip(keys).map(|(value, key)| (text(key), value)).collect();
-            tagged("dict", Tree::Mapping(items))
+            let items = keys.into_iter().zip(inside).map(|(key, value)| (key.into(), value)).collect();
+            tagged("dict", Tree::mapping(items))
         }
     }
 }

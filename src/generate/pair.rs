@@ -1,7 +1,6 @@
 //! A generated case: the plan says which rules, the source says all the rest.
 
 use indexmap::IndexMap;
-use serde_yaml::Value as Tree;
 use serde_yaml::with::singleton_map_recursive;
 
 use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
@@ -9,7 +8,9 @@ use super::source::Source;
 use crate::case::{
     Behaviour, Call, Case, DefForm, Dtype, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text,
 };
-use crate::spec::{Bindings, Body, CallSpec, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Version};
+use crate::spec::{
+    Bindings, Body, CallSpec, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Tree, Version,
+};
 
 /// Why a draw gave no case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +102,7 @@ impl<'s> Generator<'s> {
             .map(|(rule, _)| *rule)
             .collect();
         // Without a registry every flag of the spec has one other value.
-        let other = |name: &String| (name.clone(), tagged("str", Tree::String("other".to_owned())));
+        let other = |name: &String| (name.clone(), tagged("str", "other".into()));
         let flags = flags_of(profile, profile.flags.keys().map(other));
         Some(Self {
             spec,
@@ -208,7 +209,7 @@ impl<'s> Generator<'s> {
         }
         let tree = |value: &Value| {
             let tree = singleton_map_recursive::serialize(value, serde_yaml::value::Serializer);
-            tree.map_err(|error| Discard::Broken(error.to_string()))
+            tree.map(Tree::from).map_err(|error| Discard::Broken(error.to_string()))
         };
         let sides = [tree(&sides[0])?, tree(&sides[1])?];
         let mut definitions = Definitions::default();
@@ -321,7 +322,7 @@ impl<'s> Generator<'s> {
             match host {
                 Some((host, _)) if source.one_in(2) => {
                     for (side, other) in host.sides.iter_mut().zip(next.sides) {
-                        *side = tagged("tuple", Tree::Sequence(vec![std::mem::take(side), other]));
+                        *side = tagged("tuple", Tree::sequence(vec![std::mem::take(side), other]));
                     }
                 }
                 _ => arguments.push((next, in_tree)),
@@ -350,14 +351,14 @@ impl<'s> Generator<'s> {
         for (i, call) in calls.iter_mut().enumerate() {
             let mut bindings: Bindings = written.parts.clone().into_iter().collect();
             for part in &parts {
-                bindings.insert(read(&Tree::String(part.position.clone()))?, part.sides[i].clone());
+                bindings.insert(read(&part.position.as_str().into())?, part.sides[i].clone());
             }
             let operand = match &arguments[..] {
                 [] => self.spec.contexts.leaves.first().cloned().unwrap_or_default(),
                 [only] => only.sides[i].clone(),
                 several => {
                     let all = several.iter().map(|argument| argument.sides[i].clone()).collect();
-                    tagged("tuple", Tree::Sequence(all))
+                    tagged("tuple", Tree::sequence(all))
                 }
             };
             bindings.insert(Name::new("operand").expect("a literal name"), operand);

@@ -1,11 +1,12 @@
 //! Plants a pair: the same random context around both of its values.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
-use serde_yaml::{Mapping, Value as Tree};
 
 use super::{Discard, Source, draw};
-use crate::case::{Class, Name, text};
-use crate::spec::{Bindings, Contexts, FlagEffect, Passing, Pattern, Rule};
+use crate::case::{Class, Name};
+use crate::spec::{Bindings, Contexts, FlagEffect, Passing, Pattern, Rule, Tree};
 
 /// Both sides of a pair, with what stands around them.
 #[derive(Debug, Clone)]
@@ -53,13 +54,13 @@ impl Renaming {
             return;
         }
         match tree {
-            Tree::Sequence(items) => items.iter_mut().for_each(|item| self.apply(item)),
+            Tree::Sequence(items) => Arc::make_mut(items).iter_mut().for_each(|item| self.apply(item)),
             Tree::Mapping(map) => {
-                for (key, value) in map.iter_mut() {
-                    match (key.as_str(), &mut *value) {
-                        (Some("ref" | "class" | "of"), Tree::String(name)) => {
-                            if let Some((_, new)) = self.names.iter().find(|(old, _)| old.as_str() == name) {
-                                *name = new.to_string();
+                for (key, value) in Arc::make_mut(map) {
+                    match (&*key, &mut *value) {
+                        (Tree::String(key), Tree::String(name)) if matches!(&**key, "ref" | "class" | "of") => {
+                            if let Some((_, new)) = self.names.iter().find(|(old, _)| *old.as_str() == **name) {
+                                *name = new.as_str().into();
                             }
                         }
                         _ => self.apply(value),
@@ -162,19 +163,19 @@ pub fn wrap(
             bindings.insert(hole.clone(), std::mem::take(side));
             *side = kind.value.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
         }
-        definitions.classes.extend(kind.classes.clone());
+        for (name, class) in &kind.classes {
+            definitions.classes.entry(name.clone()).or_insert_with(|| class.clone());
+        }
     }
     Ok(())
 }
 
 /// `{tag: inside}`
 pub fn tagged(tag: &str, inside: Tree) -> Tree {
-    let mut map = Mapping::new();
-    map.insert(Tree::String(tag.to_owned()), inside);
-    Tree::Mapping(map)
+    Tree::mapping(vec![(tag.into(), inside)])
 }
 
 /// The value that a tree says.
 pub fn read<T: serde::de::DeserializeOwned>(tree: &Tree) -> Result<T, Discard> {
-    text::from_tree(tree).map_err(|error| Discard::Broken(error.to_string()))
+    tree.read().map_err(|error| Discard::Broken(error.to_string()))
 }

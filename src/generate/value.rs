@@ -1,7 +1,7 @@
 //! Any value at all, whatever the rules speak of: what text forms and keys must get along with.
 
 use super::Source;
-use crate::case::{DictItems, Dtype, Form, Value};
+use crate::case::{Array, DictItems, Dtype, Form, Value};
 
 /// How many containers stand in each other at most.
 const DEPTH: u32 = 4;
@@ -63,7 +63,8 @@ impl Source {
         let prefix = *self.pick(&["", "~", "np:"]);
         let text = format!("{prefix}{dtype}[{}]", shape.join(","));
         // No library makes some of them, such as a weakly typed bool.
-        Value::Array(text.parse().unwrap_or_else(|_| "f32[]".parse().expect("an array")))
+        let array: Array = text.parse().unwrap_or_else(|_| "f32[]".parse().expect("an array"));
+        array.into()
     }
 }
 

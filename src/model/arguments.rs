@@ -4,77 +4,19 @@
 //! Sources: `jax/_src/api_util.py` (static arguments by number and name), `jaxlib/jax_jit.cc` (`ParseArguments`),
 //! `equinox/_jit.py` and `equinox/_compile_utils.py` (binding to the signature, `hashable_partition`).
 
-use std::fmt;
+use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::flatten::{Flat, FlattenErrors, Path, Treedef, flatten, flatten_among, text};
-use super::object::{Function, Kind, Obj, Raised};
+use rustc_hash::FxHashMap;
+
+use super::flatten::{Flat, FlattenErrors, flatten, flatten_among, text};
+use super::leaf::{Aval, Leaf, LeafErrors, aval, leaf_kind};
+use super::object::{Kind, Obj, Raised};
 use super::python;
-use crate::case::{ArgName, Class, Donate, Dtype, InShardings, JitOptions, Library, Name, Param, Placement, Prng};
-use crate::spec::{ArgumentStyle, ErrorStage, LeafKind, LeafRule, Profile, Role};
-
-/// What tracing sees of a dynamic leaf, and what the layers around it see.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Aval {
-    pub shape: Vec<u64>,
-    pub dtype: Dtype,
-    pub prng: Option<Prng>,
-    pub weak: bool,
-    /// Below the fast path the leaf counts as strongly typed.
-    pub strong_when_missed: bool,
-    /// `None` for what lives on no device yet.
-    pub placement: Option<Placement>,
-    /// Whether it is where it is because of `in_shardings` alone, and was an array elsewhere before.
-    pub moved: bool,
-}
-
-impl fmt::Display for Aval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let weak = if self.weak && !self.strong_when_missed { "~" } else { "" };
-        let prng = self.prng.map(|prng| prng.tag()).unwrap_or_default();
-        write!(f, "{weak}{}{prng}{:?}", self.dtype, self.shape)
-    }
-}
-
-/// A dynamic leaf.
-#[derive(Debug, Clone)]
-pub struct Leaf {
-    pub path: Path,
-    pub object: Obj,
-    pub aval: Rc<Aval>,
-    /// The sharding that `in_shardings` has for it.
-    pub asked: Option<Placement>,
-    /// Whether the compiled program has it as an argument.
-    pub kept: bool,
-    /// Whether its buffer is the call's to keep.
-    pub donated: bool,
-    /// The exception that it raises if the fast path is missed.
-    pub error_when_missed: Option<Raised>,
-    /// The exception that it raises when it becomes an argument of the program.
-    pub error_when_kept: Option<Raised>,
-    /// The exception that it raises once the jaxpr is there.
-    pub error_when_lowered: Option<Raised>,
-    /// The exception that it raises on the fast path.
-    pub error_when_fast: Option<Raised>,
-    /// Whether it keeps the call off the fast path.
-    pub never_fast: bool,
-}
-
-impl Leaf {
-    /// The leaf as lowering has it: where `in_shardings` says, if they say anything.
-    pub fn lowered(&self) -> Rc<Aval> {
-        let Some(asked) = &self.asked else { return Rc::clone(&self.aval) };
-        let mut aval = Aval::clone(&self.aval);
-        aval.moved = aval.placement.as_ref().is_some_and(|at| !at.is_committed());
-        aval.placement = Some(Placement { committed: asked.sharding.is_none(), ..asked.clone() });
-        Rc::new(aval)
-    }
-
-    /// The exception that it raises where the fast path finds the program.
-    pub fn error_when_fast(&self) -> Option<Raised> {
-        self.error_when_fast.clone().or_else(|| self.error_when_kept.clone())
-    }
-}
+use super::treedef::{Path, Treedef};
+use crate::case::{ArgName, Array, Donate, InShardings, JitOptions, Name, Param, Placement};
+use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
 #[derive(Debug, Clone)]
@@ -86,7 +28,7 @@ pub enum Item {
 /// A call's arguments, sorted.
 #[derive(Debug, Clone, Default)]
 pub struct Arguments {
-    pub leaves: Vec<Leaf>,
+    pub leaves: Rc<Vec<Leaf>>,
     pub items: Vec<Item>,
     /// How many of the items, the first ones, belong to the function and not to its arguments.
     pub function_items: usize,
@@ -120,7 +62,7 @@ impl Arguments {
         if self.leaves.is_empty() || (self.function_items == 0 && self.items.iter().any(is_static_number)) {
             return Err(value_error());
         }
-        for leaf in &mut self.leaves {
+        for leaf in Rc::make_mut(&mut self.leaves) {
             let mut aval = Aval::clone(&leaf.aval);
             if aval.shape.is_empty() {
                 return Err(value_error());
@@ -170,7 +112,8 @@ impl Signature {
         while let Kind::Jitted(inner) | Kind::Checkpointed(inner) = &**function {
             function = inner;
         }
-        let Kind::Function(Function { params: Some(params), .. }) = &**function else { return open() };
+        let Kind::Function(function) = &**function else { return open() };
+        let Some(params) = &function.params else { return open() };
         let mut signature = Self::default();
         for param in params {
             match param {
@@ -250,6 +193,22 @@ struct Sorter<'c> {
     errors: FlattenErrors<'c>,
 }
 
+/// The dynamic leaves that were found, in order.
+#[derive(Default)]
+struct Found<'p> {
+    leaves: Vec<Leaf>,
+    faults: Faults,
+    /// What the arrays among them are: the same array, made for however many objects, has one aval.
+    arrays: FxHashMap<*const Array, View<'p>>,
+}
+
+/// What a value is as a leaf.
+struct View<'p> {
+    rule: Option<&'p LeafRule>,
+    /// That of a dynamic leaf.
+    aval: Option<Rc<Aval>>,
+}
+
 /// What the stages before the look-up found; which of the errors is raised is up to the profile.
 #[derive(Default)]
 struct Faults {
@@ -260,7 +219,7 @@ struct Faults {
     hash: Option<Raised>,
 }
 
-impl Sorter<'_> {
+impl<'c> Sorter<'c> {
     fn as_written(&self) -> Result<Arguments, Raised> {
         let Invocation { args, kwargs, options, .. } = self.call;
         let (numbers, names) = self.statics_of_options(options)?;
@@ -269,24 +228,26 @@ impl Sorter<'_> {
         let written: Vec<Name> =
             kwargs.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(name)).collect();
         kwargs.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let mut faults = Faults::default();
-        let (mut leaves, mut trees, mut statics) = (Vec::new(), Vec::new(), Vec::new());
+        let mut found = Found::default();
+        let (mut trees, mut statics) = (Vec::new(), Vec::new());
         let mut static_positions = Vec::new();
         let mut keywords = Vec::new();
         let mut shardings = self.shardings(&numbers)?.into_iter();
         let mut modules = Vec::new();
-        let mut argument = |path: Path, value: &Obj, is_static: bool, keyword: bool, used: bool, given: bool| {
+        let mut argument = |name: &str, value: &Obj, is_static: bool, keyword: bool, used: bool, given: bool| {
             if is_static {
-                let hash = self.hash(value, &mut faults);
-                statics.push(Item::Static { path, value: value.clone(), keyword, hash });
+                let hash = self.hash(value, &mut found.faults);
+                statics.push(Item::Static { path: Path::argument(name), value: value.clone(), keyword, hash });
                 return Ok(());
             }
-            let flat = flatten_among(path, value, &self.errors, &mut modules)?;
-            let flat_leaves =
-                flat.leaves.into_iter().filter_map(|(path, leaf)| self.leaf(path, &leaf, used, &mut faults));
             let asked = if keyword { None } else { shardings.next().flatten() };
-            leaves.extend(flat_leaves.map(|leaf| Leaf { donated: given, asked: asked.clone(), ..leaf }));
-            trees.push(Item::Tree(flat.treedef));
+            let treedef = flatten_among(name, value, &self.errors, &mut modules, |path, object| {
+                self.leaf(path, object, used, &mut found, |leaf| {
+                    leaf.donated = given;
+                    leaf.asked.clone_from(&asked);
+                });
+            })?;
+            trees.push(Item::Tree(treedef));
             Ok::<(), Raised>(())
         };
         for (i, value) in args.iter().enumerate() {
@@ -294,7 +255,7 @@ impl Sorter<'_> {
             if is_static {
                 static_positions.push(i);
             }
-            argument(self.root(i), value, is_static, false, self.uses(self.signature.at(i)), donated.0.contains(&i))?;
+            argument(&self.root(i), value, is_static, false, self.uses(self.signature.at(i)), donated.0.contains(&i))?;
         }
         for (name, value) in kwargs {
             let parameter = if self.signature.positional.contains(name) || self.signature.keyword_only.contains(name) {
@@ -303,14 +264,14 @@ impl Sorter<'_> {
                 self.signature.keywords.as_ref()
             };
             let (is_static, given) = (names.contains(name), donated.1.contains(name));
-            argument(Path::root(name.as_str()), value, is_static, true, self.uses(parameter), given)?;
+            argument(name.as_str(), value, is_static, true, self.uses(parameter), given)?;
             keywords.push(name.clone());
         }
-        self.raise(faults)?;
+        self.raise(found.faults)?;
         let items = trees.into_iter().chain(statics).collect();
         let bindable = self.signature.accepts(args.len(), self.call.kwargs);
         Ok(Arguments {
-            leaves,
+            leaves: Rc::new(found.leaves),
             items,
             function_items: 0,
             mask: Vec::new(),
@@ -327,25 +288,27 @@ impl Sorter<'_> {
     }
 
     /// The sharding that `in_shardings` has for each dynamic positional argument (`flatten_axis_resources`).
-    fn shardings(&self, statics: &[usize]) -> Result<Vec<Option<Placement>>, Raised> {
+    fn shardings(&self, statics: &[usize]) -> Result<Vec<Option<Rc<Placement>>>, Raised> {
         let Some(asked) = &self.call.options.in_shardings else { return Ok(Vec::new()) };
         let count = (0..self.call.args.len()).filter(|i| !statics.contains(i)).count();
         if !self.call.kwargs.is_empty() {
             return Err(Raised::new("ValueError"));
         }
         match asked {
-            InShardings::All(place) => Ok(vec![Some(place.clone()); count]),
-            InShardings::Each(places) if places.len() == count => Ok(places.clone()),
+            InShardings::All(place) => Ok(vec![Some(Rc::new(place.clone())); count]),
+            InShardings::Each(places) if places.len() == count => {
+                Ok(places.iter().cloned().map(|place| place.map(Rc::new)).collect())
+            }
             InShardings::Each(_) => Err(Raised::new("ValueError")),
         }
     }
 
-    /// The path of a positional argument.
-    fn root(&self, i: usize) -> Path {
+    /// What a positional argument is called.
+    fn root(&self, i: usize) -> Cow<'_, str> {
         match (self.call.called.get(i), self.signature.positional.get(i)) {
-            (Some(name), _) => Path::root(name),
-            (None, Some(name)) => Path::root(name.as_str()),
-            (None, None) => Path::root(&format!("args[{i}]")),
+            (Some(name), _) => name.into(),
+            (None, Some(name)) => name.as_str().into(),
+            (None, None) => format!("args[{i}]").into(),
         }
     }
 
@@ -371,39 +334,26 @@ impl Sorter<'_> {
             let Some(i) = named.iter().position(|(name, _)| name == parameter) else { break };
             bound.push(named.remove(i).1.clone());
         }
-        let mut faults = Faults::default();
-        let mut sorted = Arguments {
-            leaves: Vec::new(),
-            items: Vec::new(),
-            function_items: 0,
-            mask: Vec::new(),
-            roots: Vec::new(),
-            positional: 0,
-            keywords: Vec::new(),
-            keywords_in_order: Vec::new(),
-            static_positions: Vec::new(),
-            donated: (Vec::new(), Vec::new()),
-            omitted: self.signature.omitted(args.len(), kwargs),
-            bindable: true,
-            batch: None,
-        };
-        let flat = |path: Path, value: &Obj| flatten(path, value, &self.errors);
-        let mut roots = vec![(flat(Path::root("fun"), function)?, true)];
+        let mut found = Found::default();
+        let omitted = self.signature.omitted(args.len(), kwargs);
+        let mut sorted = Arguments { omitted, bindable: true, ..Arguments::default() };
+        let flat = |root: &str, value: &Obj| flatten(root, value, &self.errors);
+        let mut roots = vec![(flat("fun", function)?, true)];
         let none: Obj = Rc::new(Kind::None);
         // The rest ends in a dummy None, so that there is always a first argument.
         bound.push(none);
         let mut arguments = bound.iter().enumerate();
         if let Some((i, first)) = arguments.next() {
-            roots.push((flat(self.root(i), first)?, self.uses(self.signature.at(i))));
+            roots.push((flat(&self.root(i), first)?, self.uses(self.signature.at(i))));
         }
         let mut rest_tree = Vec::new();
         for (i, value) in arguments {
-            rest_tree.push((flat(self.root(i), value)?, self.uses(self.signature.at(i))));
+            rest_tree.push((flat(&self.root(i), value)?, self.uses(self.signature.at(i))));
         }
         let keywords: Vec<_> = named.iter().map(|(name, value)| (text(name), value.clone())).collect();
         for (name, value) in python::sort_by_key(keywords)? {
             let Kind::Str(name) = &*name else { unreachable!("keyword names are strings") };
-            rest_tree.push((flat(Path::root(name), &value)?, true));
+            rest_tree.push((flat(name, &value)?, true));
             sorted.keywords.push(crate::case::Name::new(name.as_str()).expect("it was a name before"));
         }
         sorted.positional = bound.len();
@@ -413,32 +363,31 @@ impl Sorter<'_> {
         // The statics of a root come before its treedef; the rest is one root.
         for (i, (tree, used)) in roots.into_iter().enumerate() {
             let given = if i == 0 { rest_is_given } else { first_is_given };
-            self.partition_root(vec![(tree, used)], given, &mut sorted, &mut faults);
+            self.partition_root(vec![(tree, used)], given, &mut sorted, &mut found);
             if sorted.function_items == 0 {
                 sorted.function_items = sorted.items.len();
             }
         }
-        self.partition_root(rest_tree, rest_is_given, &mut sorted, &mut faults);
-        self.raise(faults)?;
-        Ok(sorted)
+        self.partition_root(rest_tree, rest_is_given, &mut sorted, &mut found);
+        self.raise(found.faults)?;
+        Ok(Arguments { leaves: Rc::new(found.leaves), ..sorted })
     }
 
-    fn partition_root(&self, trees: Vec<(Flat, bool)>, given: bool, sorted: &mut Arguments, faults: &mut Faults) {
+    fn partition_root(&self, trees: Vec<(Flat, bool)>, given: bool, sorted: &mut Arguments, found: &mut Found<'c>) {
         let mut treedefs = Vec::new();
         sorted.roots.push(trees.iter().map(|(flat, _)| flat.leaves.len()).sum());
-        for (flat, used) in trees {
-            for (path, value) in flat.leaves {
-                let dynamic = self.rule(&value).is_some_and(|rule| rule.role == Role::Dynamic);
-                sorted.mask.push(dynamic);
-                if self.rule(&value).is_some_and(|rule| rule.role == Role::Static) {
-                    let hash = self.hash(&value, faults);
+        for (Flat { leaves, treedef }, used) in trees {
+            for (path, value) in leaves {
+                let role = self.rule(&value).map(|rule| rule.role);
+                sorted.mask.push(role == Some(Role::Dynamic));
+                if role == Some(Role::Static) {
+                    let hash = self.hash(&value, &mut found.faults);
                     sorted.items.push(Item::Static { path, value, keyword: false, hash });
                 } else {
-                    let leaf = self.leaf(path, &value, used, faults);
-                    sorted.leaves.extend(leaf.map(|leaf| Leaf { donated: given, ..leaf }));
+                    self.leaf(path, value, used, found, |leaf| leaf.donated = given);
                 }
             }
-            treedefs.push(Item::Tree(flat.treedef));
+            treedefs.push(Item::Tree(treedef));
         }
         sorted.items.extend(treedefs);
     }
@@ -454,10 +403,9 @@ impl Sorter<'_> {
     }
 
     fn uses(&self, parameter: Option<&Name>) -> bool {
-        match (&**self.call.function, parameter) {
-            (Kind::Function(Function { uses: Some(uses), .. }), Some(parameter)) => {
-                self.call.options.keep_unused || uses.contains(parameter)
-            }
+        let Kind::Function(function) = &**self.call.function else { return true };
+        match (&function.uses, parameter) {
+            (Some(uses), Some(parameter)) => self.call.options.keep_unused || uses.contains(parameter),
             _ => true,
         }
     }
@@ -532,117 +480,52 @@ impl Sorter<'_> {
         Ok(())
     }
 
-    fn rule(&self, value: &Obj) -> Option<&LeafRule> {
+    fn rule(&self, value: &Obj) -> Option<&'c LeafRule> {
         let kind = leaf_kind(value, self.call.x64);
         self.profile.leaves.iter().find(|rule| rule.kind.contains(&kind))
     }
 
-    /// A dynamic leaf. An invalid one is a fault.
-    fn leaf(&self, path: Path, value: &Obj, kept: bool, faults: &mut Faults) -> Option<Leaf> {
+    fn view(&self, value: &Obj) -> View<'c> {
         let rule = self.rule(value);
-        let valid =
-            rule.filter(|rule| rule.role == Role::Dynamic).and_then(|rule| Some((rule, aval(value, self.call.x64)?)));
-        let Some((rule, mut aval)) = valid else {
+        let dynamic = rule.filter(|rule| rule.role == Role::Dynamic);
+        let aval = dynamic.and_then(|rule| {
+            Some(Rc::new(Aval { strong_when_missed: rule.strong_when_missed, ..aval(value, self.call.x64)? }))
+        });
+        View { rule, aval }
+    }
+
+    /// A dynamic leaf. An invalid one is a fault.
+    fn leaf(&self, path: Path, object: Obj, kept: bool, found: &mut Found<'c>, change: impl FnOnce(&mut Leaf)) {
+        let Found { leaves, faults, arrays } = found;
+        let only;
+        let View { rule, aval } = match &*object {
+            Kind::Array(array) => arrays.entry(Arc::as_ptr(array)).or_insert_with(|| self.view(&object)),
+            _ => {
+                only = self.view(&object);
+                &only
+            }
+        };
+        let (Some(rule), Some(aval)) = (rule, aval) else {
             let class = rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
             let first = faults.missed.take().unwrap_or_else(|| Raised::new(class));
             faults.leaf.get_or_insert(first);
-            return None;
+            return;
         };
-        aval.strong_when_missed = rule.strong_when_missed;
+        let LeafRule { error_when_missed, error_when_used, error_when_lowered, never_fast, .. } = rule;
         let raised = |class: &Option<String>| class.as_deref().map(Raised::new);
-        faults.missed = faults.missed.take().or_else(|| raised(&rule.error_when_missed));
-        Some(Leaf {
-            path,
-            object: value.clone(),
-            aval: Rc::new(aval),
-            asked: None,
-            kept,
-            donated: false,
-            error_when_missed: raised(&rule.error_when_missed),
-            error_when_kept: raised(&rule.error_when_used).filter(|_| kept),
-            error_when_lowered: raised(&rule.error_when_lowered),
-            error_when_fast: None,
-            never_fast: rule.never_fast,
-        })
-    }
-}
-
-fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
-    match &**value {
-        Kind::Array(array) => match &array.library {
-            Library::Jax { placement, .. }
-                if placement.committed && matches!(array.dtype.name(), "i2" | "i4" | "u2" | "u4") =>
-            {
-                LeafKind::CommittedSubByteArray
-            }
-            Library::Jax { .. } => LeafKind::JaxArray,
-            Library::Key { .. } => LeafKind::PrngKey,
-            Library::Numpy { .. } if array.dtype.is_foreign() => LeafKind::ForeignArray,
-            Library::Numpy { .. } if array.dtype.is_float0() => LeafKind::Float0Array,
-            Library::Numpy { subclass: crate::case::Subclass::Masked, .. } => LeafKind::MaskedArray,
-            Library::Numpy { big_endian: true, .. } => LeafKind::SwappedArray,
-            Library::Numpy { .. } => LeafKind::NumpyArray,
-        },
-        Kind::ShapeDtypeStruct(_) => LeafKind::ShapeDtypeStruct,
-        Kind::NumpyScalar(dtype, _) if dtype.is_foreign() => LeafKind::ForeignScalar,
-        Kind::NumpyScalar(..) => LeafKind::NumpyScalar,
-        Kind::Int(value) if !fits(*value, x64) => LeafKind::BigInt,
-        Kind::Bool(_) => LeafKind::PythonBool,
-        Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => LeafKind::PythonNumber,
-        Kind::Derived { base, .. } if leaf_kind(base, x64) == LeafKind::BigInt => LeafKind::BigInt,
-        Kind::Derived { base, .. } if matches!(**base, Kind::Int(_) | Kind::Float(_)) => LeafKind::NumberSubclass,
-        Kind::Member { class, .. } if matches!(class.class, Class::IntEnum(_)) => LeafKind::NumberSubclass,
-        _ => LeafKind::Other,
-    }
-}
-
-fn fits(value: i128, x64: bool) -> bool {
-    if x64 { i64::try_from(value).is_ok() } else { i32::try_from(value).is_ok() }
-}
-
-fn aval(value: &Obj, x64: bool) -> Option<Aval> {
-    let plain = |dtype: &str, weak: bool| {
-        Some(Aval {
-            shape: Vec::new(),
-            dtype: Dtype::named(dtype)?.canonical(x64),
-            prng: None,
-            weak,
-            strong_when_missed: false,
-            placement: None,
-            moved: false,
-        })
-    };
-    match &**value {
-        Kind::ShapeDtypeStruct(array) => {
-            let dtype = array.dtype.canonical(x64);
-            aval(&Rc::new(Kind::Array(crate::case::Array { dtype, ..array.clone() })), x64)
-        }
-        Kind::Array(array) => Some(Aval {
-            shape: array.shape.clone(),
-            // A jax.Array that was made under x64 keeps its dtype without it.
-            dtype: match array.library {
-                Library::Numpy { .. } => array.dtype.canonical(x64),
-                Library::Jax { .. } | Library::Key { .. } => array.dtype,
-            },
-            prng: match array.library {
-                Library::Key { prng } => Some(prng),
-                _ => None,
-            },
-            weak: matches!(array.library, Library::Jax { weak: true, .. }),
-            strong_when_missed: false,
-            placement: match &array.library {
-                Library::Jax { placement, .. } => Some(placement.clone()),
-                Library::Key { .. } => Some(Placement::default()),
-                Library::Numpy { .. } => None,
-            },
-            moved: false,
-        }),
-        Kind::NumpyScalar(dtype, _) => plain(dtype.name(), false),
-        Kind::Bool(_) => plain("bool", true),
-        Kind::Int(_) | Kind::Member { .. } => plain("i64", true),
-        Kind::Float(_) => plain("f64", true),
-        Kind::Complex(..) => plain("c128", true),
-        Kind::Derived { base, .. } => aval(base, x64),
-        _ => None,
+        let raises = [error_when_missed, error_when_used, error_when_lowered].into_iter().any(Option::is_some);
+        let errors = raises.then(|| {
+            faults.missed = faults.missed.take().or_else(|| raised(error_when_missed));
+            Box::new(LeafErrors {
+                missed: raised(error_when_missed),
+                kept: raised(error_when_used).filter(|_| kept),
+                lowered: raised(error_when_lowered),
+                fast: None,
+            })
+        });
+        let (aval, never_fast) = (Rc::clone(aval), *never_fast);
+        let mut leaf = Leaf { path, object, aval, asked: None, errors, kept, donated: false, never_fast };
+        change(&mut leaf);
+        leaves.push(leaf);
     }
 }

@@ -5,7 +5,8 @@
 
 use std::rc::Rc;
 
-use super::arguments::{Arguments, Leaf};
+use super::arguments::Arguments;
+use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
 use crate::case::Library;
 use crate::spec::Profile;
@@ -31,13 +32,17 @@ impl Gone {
 
     /// What it means for a call that some of its arguments are gone.
     pub fn mark(&self, arguments: &mut Arguments, profile: &Profile) {
-        for leaf in &mut arguments.leaves {
+        if self.deleted.is_empty() && self.donated.is_empty() {
+            return;
+        }
+        for leaf in Rc::make_mut(&mut arguments.leaves) {
             let among = |objects: &[Obj]| objects.iter().any(|object| Rc::ptr_eq(object, &leaf.object));
             let (deleted, donated) = (among(&self.deleted), among(&self.donated));
             if deleted || donated {
-                leaf.error_when_kept = leaf.kept.then(|| Raised::new("RuntimeError"));
+                let errors = leaf.errors.get_or_insert_default();
+                errors.kept = leaf.kept.then(|| Raised::new("RuntimeError"));
                 match &profile.donated_again {
-                    Some(class) if !deleted => leaf.error_when_fast = leaf.kept.then(|| Raised::new(class)),
+                    Some(class) if !deleted => errors.fast = leaf.kept.then(|| Raised::new(class)),
                     _ => leaf.never_fast = true,
                 }
             }

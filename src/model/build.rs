@@ -1,15 +1,17 @@
 //! Makes Python objects of a case's values. Each meeting with a value makes a new object, but for references.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::cell::{Cell, LazyCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::object::{ClassObject, Function, Kind, Obj, Raised};
 use super::python;
 use crate::case::{
-    Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value, Wrapper,
+    Array, Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value,
+    Wrapper,
 };
 use crate::spec::Equality;
 
@@ -28,19 +30,23 @@ impl From<Raised> for BuildError {
     }
 }
 
+/// What a call returned, made when somebody asks for it.
+pub type Output = LazyCell<Obj, Box<dyn FnOnce() -> Obj>>;
+
 /// The names of a case, and what they stand for at the moment.
 #[derive(Debug)]
 pub struct Namespace {
-    classes: HashMap<Name, Rc<ClassObject>>,
-    objects: HashMap<Name, Obj>,
+    classes: FxHashMap<Name, Rc<ClassObject>>,
+    objects: FxHashMap<Name, Obj>,
     /// The objects that can't be made, in order.
     unmade: IndexMap<Name, BuildError>,
-    outputs: Vec<Option<Obj>>,
+    outputs: Vec<Option<Output>>,
     /// In a step that fills caches: how many calls were before.
     pub nth: u16,
     treedefs: Equality,
     /// What libraries hold, and keep alive.
-    globals: RefCell<HashMap<String, Obj>>,
+    globals: RefCell<FxHashMap<String, Obj>>,
+    arrays: RefCell<FxHashSet<Arc<Array>>>,
 }
 
 impl Namespace {
@@ -49,13 +55,14 @@ impl Namespace {
     /// `treedefs` says how PyTreeDefs are compared.
     pub fn of(case: &Case, treedefs: Equality) -> Self {
         let mut namespace = Self {
-            classes: HashMap::new(),
-            objects: HashMap::new(),
+            classes: FxHashMap::default(),
+            objects: FxHashMap::default(),
             unmade: IndexMap::new(),
             outputs: Vec::new(),
             nth: 0,
             treedefs,
             globals: RefCell::default(),
+            arrays: RefCell::default(),
         };
         for (name, class) in &case.classes {
             let base = match class {
@@ -93,7 +100,7 @@ impl Namespace {
     }
 
     /// Keeps what a call returned; `None` where nobody can know.
-    pub fn returned(&mut self, output: Option<Obj>) {
+    pub fn returned(&mut self, output: Option<Output>) {
         self.outputs.push(output);
     }
 
@@ -109,10 +116,20 @@ impl Namespace {
             Value::Bool(value) => Kind::Bool(*value),
             Value::Int(value) => Kind::Int(*value),
             Value::Float(value) => Kind::Float(*value),
-            Value::Array(array) => Kind::Array(array.clone()),
+            Value::Array(array) => Kind::Array(self.array(array)),
             Value::List(items) => Kind::List(self.all(items)?),
             Value::Form(form) => return self.form(form),
         }))
+    }
+
+    /// What all arrays of one description share.
+    fn array(&self, array: &Arc<Array>) -> Arc<Array> {
+        let mut arrays = self.arrays.borrow_mut();
+        if let Some(known) = arrays.get(array) {
+            return Arc::clone(known);
+        }
+        arrays.insert(Arc::clone(array));
+        Arc::clone(array)
     }
 
     fn all(&self, values: &[Value]) -> Result<Vec<Obj>, BuildError> {
@@ -178,14 +195,14 @@ impl Namespace {
             Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, rounded(*dtype, value.0)),
             Form::Dtype(dtype) => Kind::Dtype(*dtype),
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
-            Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(array.0.clone()),
+            Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(Arc::new(array.0.clone())),
             Form::PartitionSpec(axes) => Kind::PartitionSpec(axes.clone()),
             Form::Treedef(value) => {
                 let errors =
                     super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
                 let value = self.build(value)?;
-                let treedef = super::flatten::flatten(super::Path::root("tree"), &value, &errors)?.treedef;
-                Kind::Treedef(super::flatten::Treedef { by: self.treedefs, ..treedef })
+                let treedef = super::flatten::flatten("tree", &value, &errors)?.treedef;
+                Kind::Treedef(super::treedef::Treedef { by: self.treedefs, ..treedef })
             }
             Form::Class(name) => Kind::Class(self.class(name)?),
             Form::New(new) => self.instance(new)?,
@@ -196,9 +213,9 @@ impl Namespace {
             }
             Form::Nth(first) => Kind::Int(i128::from(*first) + i128::from(self.nth)),
             Form::Output(output) => return self.output(output),
-            Form::Lambda(_) => Kind::Function(Function { definition: "lambda".to_owned(), ..Function::default() }),
-            Form::Closure(_) => Kind::Function(Function { definition: "closure".to_owned(), ..Function::default() }),
-            Form::Def(def) => Kind::Function(Function {
+            Form::Lambda(_) => function("lambda"),
+            Form::Closure(_) => function("closure"),
+            Form::Def(def) => Kind::Function(Box::new(Function {
                 name: def.name.clone(),
                 definition: crate::case::text::to_json(def),
                 params: def.params.clone(),
@@ -217,7 +234,7 @@ impl Namespace {
                 has_effect: def.effect.is_some(),
                 is_source: def.source.is_some(),
                 returns: def.returns.as_ref().map(|value| self.build(value)).transpose()?,
-            }),
+            })),
             Form::Global(name) => match jax_scalar_type(name) {
                 Some(dtype) => Kind::JaxScalarType(dtype),
                 None => {
@@ -291,7 +308,8 @@ impl Namespace {
     fn output(&self, output: &OutputForm) -> Result<Obj, BuildError> {
         let unknown =
             || BuildError::Unsupported(format!("what call {} returned is not known: say it in `returns`", output.call));
-        let mut object = self.outputs.get(output.call - 1).cloned().flatten().ok_or_else(unknown)?;
+        let whole = self.outputs.get(output.call - 1).and_then(Option::as_ref).ok_or_else(unknown)?;
+        let mut object = Rc::clone(whole);
         for step in &output.path {
             let child = match &*object {
                 Kind::Tuple(items) | Kind::List(items) | Kind::Namedtuple(_, items) => items.get(*step).cloned(),
@@ -306,6 +324,10 @@ impl Namespace {
         }
         Ok(object)
     }
+}
+
+fn function(definition: &str) -> Kind {
+    Kind::Function(Box::new(Function { definition: definition.to_owned(), ..Function::default() }))
 }
 
 /// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`).

@@ -7,7 +7,8 @@
 //! Sources: `jax/_src/stages.py` (`Compiled.call`), `jax/_src/interpreters/pxla.py` (`check_arg_avals_for_call`,
 //! `check_array_xla_sharding_layout_match`), `equinox/_jit.py` (`_preprocess`).
 
-use super::arguments::{Arguments, Item, Leaf};
+use super::arguments::{Arguments, Item};
+use super::leaf::Leaf;
 use super::object::Raised;
 use super::predict::ModelError;
 use super::table::Program;
@@ -55,7 +56,9 @@ impl Compiled {
     pub fn takes(&self, call: &Arguments, profile: &Profile) -> Result<Result<(), Raised>, ModelError> {
         let unknown = |what: &str| Err(ModelError::Unsupported(format!("{what} of a compiled object")));
         let raises = |leaf: &Leaf| {
-            [&leaf.error_when_missed, &leaf.error_when_kept, &leaf.error_when_lowered].into_iter().any(Option::is_some)
+            let errors = leaf.errors.as_ref();
+            errors
+                .is_some_and(|errors| [&errors.missed, &errors.kept, &errors.lowered].into_iter().any(Option::is_some))
         };
         let odd = |leaf: &Leaf| leaf.never_fast || raises(leaf);
         if self.options.in_shardings.is_some() || self.options.out_shardings.is_some() {
@@ -68,14 +71,14 @@ impl Compiled {
             return unknown("donated arguments");
         }
         let elsewhere = |at: &Placement| at.sharding.is_some() || at.layout.is_some() || at.memory_kind.is_some();
-        let leaves = || self.arguments.leaves.iter().chain(&call.leaves);
-        if leaves().any(|leaf| leaf.aval.placement.as_ref().is_some_and(elsewhere)) {
+        let leaves = || self.arguments.leaves.iter().chain(&*call.leaves);
+        if leaves().any(|leaf: &Leaf| leaf.aval.placement.as_ref().is_some_and(elsewhere)) {
             return unknown("shardings, layouts and memory kinds");
         }
         if !self.same_structure(call, profile)? {
             return Ok(Err(Raised::new("TypeError")));
         }
-        let pairs = || self.arguments.leaves.iter().zip(&call.leaves);
+        let pairs = || self.arguments.leaves.iter().zip(&*call.leaves);
         let same_aval = |(ours, theirs): (&Leaf, &Leaf)| {
             let (ours, theirs) = (&ours.aval, &theirs.aval);
             (&ours.shape, ours.dtype, ours.prng) == (&theirs.shape, theirs.dtype, theirs.prng)
@@ -109,9 +112,9 @@ impl Compiled {
         };
         let (ours, theirs) = (trees(ours), trees(call));
         for (ours, theirs) in ours.iter().zip(&theirs) {
-            match ours.difference(theirs, by) {
-                Ok(None) => {}
-                Ok(Some(_)) => return Ok(false),
+            match ours.same(theirs, by) {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
                 Err(_) => {
                     return Err(ModelError::Unsupported("a comparison that raises, of a compiled object".to_owned()));
                 }

@@ -6,11 +6,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::rc::Rc;
 
-use super::flatten::{NodeKind, TreeNode, Treedef};
-use super::key::{Facet, Key, MASK, PROGRAM, Part, leaf_word, static_difference};
-use super::object::Obj;
+use super::facet::{Facet, leaf_word};
+use super::key::{CONTEXT, Key, MASK, PROGRAM, Part, Plain, static_difference};
+use super::leaf::Aval;
+use super::object::{Kind, Obj};
 use super::python;
+use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};
 use crate::case::Layer;
 use crate::spec::Equality;
 
@@ -73,7 +76,7 @@ impl Key {
         let mut comparison = Comparison::default();
         comparison.trees(&earlier.trees(), &self.trees());
         let Comparison { mut found, counterparts, .. } = comparison;
-        let before: HashMap<Place, &Part> = places(&earlier.parts).collect();
+        let before: HashMap<Place, Piece<'_>> = places(&earlier.parts).collect();
         for (place, after) in places(&self.parts) {
             let Place(path, nth) = &place;
             let counterpart = match counterparts.get(path) {
@@ -82,32 +85,32 @@ impl Key {
                 None => before.get(&place),
             };
             match (counterpart, after) {
-                (Some(Part::Plain(name, before)), Part::Plain(_, after)) if before != after => {
+                (Some(Piece::Plain(name, before)), Piece::Plain(_, after)) if *before != after => {
                     found.push(match *name {
                         PROGRAM => Difference::new("", name, "that of the earlier call", "another"),
                         _ => Difference::new("", name, before, after),
                     });
                 }
-                (None, Part::Plain(name, after)) => found.push(Difference::new("", name, "none", after)),
-                (Some(Part::Leaf(_, before)), Part::Leaf(path, after)) => {
+                (None, Piece::Plain(name, after)) => found.push(Difference::new("", name, "none", after)),
+                (Some(Piece::Leaf(before)), Piece::Leaf(after)) => {
                     for component in &self.components {
-                        let [before, after] = [before, after].map(|aval| Facet::of(*component, aval, self.missed));
+                        let [before, after] = [before, &after].map(|aval| Facet::of(*component, aval, self.missed));
                         if before != after {
                             found.push(Difference::new(path, leaf_word(*component), before, after));
                         }
                     }
                 }
-                (Some(Part::Static(_, before, by)), Part::Static(path, after, _)) => {
-                    if let Some(component) = static_difference(before, after, *by) {
-                        let (before, after) = objects_told_apart(before, after);
+                (Some(Piece::Static(before, by)), Piece::Static(after, _)) => {
+                    if let Some(component) = static_difference(before, &after, *by) {
+                        let (before, after) = objects_told_apart(before, &after);
                         found.push(Difference::new(path, component, before, after));
                     }
                 }
-                (Some(Part::Static(_, before, _)), Part::Leaf(path, after)) => {
+                (Some(Piece::Static(before, _)), Piece::Leaf(after)) => {
                     found.push(Difference::new(path, "static or traced", python::repr(before), after));
                 }
-                (Some(Part::Leaf(_, before)), Part::Static(path, after, _)) => {
-                    found.push(Difference::new(path, "static or traced", before, python::repr(after)));
+                (Some(Piece::Leaf(before)), Piece::Static(after, _)) => {
+                    found.push(Difference::new(path, "static or traced", before, python::repr(&after)));
                 }
                 _ => {}
             }
@@ -129,17 +132,31 @@ impl Key {
 #[derive(PartialEq, Eq, Hash)]
 struct Place(String, usize);
 
-fn places(parts: &[Part]) -> impl Iterator<Item = (Place, &Part)> {
+/// A part of a key, or one of its leaves.
+enum Piece<'k> {
+    Plain(&'static str, &'k Plain),
+    Leaf(Rc<Aval>),
+    Static(Obj, Equality),
+}
+
+fn places(parts: &[Part]) -> impl Iterator<Item = (Place, Piece<'_>)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let named = parts.iter().filter_map(|part| match part {
-        Part::Plain(name, _) => Some((format!("({name})"), part)),
-        Part::Leaf(path, _) | Part::Static(path, ..) => Some((path.to_string(), part)),
-        Part::Tree(..) => None,
-    });
-    named.map(move |(path, part)| {
+    let pieces = |part| -> Vec<(String, Piece<'_>)> {
+        match part {
+            &Part::Plain(name, ref plain) => vec![(format!("({name})"), Piece::Plain(name, plain))],
+            Part::Leaves(leaves) => leaves.iter().map(|(path, aval)| (path.to_string(), Piece::Leaf(aval))).collect(),
+            Part::Static(path, value, by) => vec![(path.to_string(), Piece::Static(value.clone(), *by))],
+            &Part::Context(name, ref value) => {
+                let value = value.clone().unwrap_or_else(|| Rc::new(Kind::None));
+                vec![(name.to_owned(), Piece::Static(value, CONTEXT))]
+            }
+            Part::Tree(..) => Vec::new(),
+        }
+    };
+    parts.iter().flat_map(pieces).map(move |(path, piece)| {
         let count = seen.entry(path.clone()).or_default();
         *count += 1;
-        (Place(path, *count), part)
+        (Place(path, *count), piece)
     })
 }
 
@@ -165,6 +182,7 @@ struct Comparison {
 
 /// A tree, with the children of each node.
 struct Tree<'k> {
+    treedef: &'k Treedef,
     nodes: &'k [TreeNode],
     children: Vec<Vec<usize>>,
 }
@@ -172,13 +190,18 @@ struct Tree<'k> {
 impl<'k> Tree<'k> {
     /// From post-order; the root is the last node.
     fn of(treedef: &'k Treedef) -> Self {
+        let nodes = treedef.nodes();
         let mut open: Vec<usize> = Vec::new();
-        let mut children = Vec::with_capacity(treedef.nodes.len());
-        for (i, node) in treedef.nodes.iter().enumerate() {
-            children.push(open.split_off(open.len().saturating_sub(node.arity)));
+        let mut children = Vec::with_capacity(nodes.len());
+        for (i, node) in nodes.iter().enumerate() {
+            children.push(open.split_off(open.len().saturating_sub(node.arity as usize)));
             open.push(i);
         }
-        Self { nodes: &treedef.nodes, children }
+        Self { treedef, nodes, children }
+    }
+
+    fn path(&self, node: usize) -> Path {
+        self.treedef.path(node)
     }
 
     fn word(&self, node: usize) -> String {
@@ -191,7 +214,7 @@ impl<'k> Tree<'k> {
 
     /// The children by their keys, if the node has a key for each.
     fn keyed(&self, node: usize) -> Option<Vec<(&'k Obj, usize)>> {
-        let keys: Vec<_> = self.nodes[node].data.iter().filter(|(path, _)| path.is_key()).collect();
+        let keys: Vec<_> = self.nodes[node].data().iter().filter(|(label, _)| label.is_key()).collect();
         let is_keyed = !keys.is_empty() && keys.len() == self.children[node].len();
         is_keyed.then(|| keys.into_iter().map(|(_, key)| key).zip(self.children[node].iter().copied()).collect())
     }
@@ -204,51 +227,47 @@ impl Comparison {
 
     /// Compares the trees of two keys, which belong together if their roots have one path.
     fn trees(&mut self, before: &[(&Treedef, Equality)], after: &[(&Treedef, Equality)]) {
-        let root = |treedef: &Treedef| treedef.nodes.last().map(|node| node.path.to_string());
+        let root = |treedef: &Treedef| treedef.tree.root.clone();
         for (late, by) in after {
             let new = Tree::of(late);
             match before.iter().find(|(early, _)| root(early) == root(late)) {
-                Some((early, _)) if !late.nodes.is_empty() => {
+                Some((early, _)) => {
                     let old = Tree::of(early);
                     self.nodes(&old, old.nodes.len() - 1, &new, new.nodes.len() - 1, *by);
                 }
-                Some(_) => {}
                 None => {
-                    if let Some(last) = late.nodes.len().checked_sub(1) {
-                        self.found.push(Difference::new(&new.nodes[last].path, ARGUMENT, ABSENT, new.word(last)));
-                    }
+                    let last = new.nodes.len() - 1;
+                    self.found.push(Difference::new(new.path(last), ARGUMENT, ABSENT, new.word(last)));
                 }
             }
         }
         for (early, _) in before.iter().filter(|(early, _)| !after.iter().any(|(late, _)| root(early) == root(late))) {
-            if let Some(last) = early.nodes.len().checked_sub(1) {
-                let word = Tree::of(early).word(last);
-                self.found.push(Difference::new(&early.nodes[last].path, ARGUMENT, word, ABSENT));
-            }
+            let (last, old) = (early.nodes().len() - 1, Tree::of(early));
+            self.found.push(Difference::new(old.path(last), ARGUMENT, old.word(last), ABSENT));
         }
     }
 
     fn nodes(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
         let (before, after) = (&old.nodes[i], &new.nodes[j]);
         // What == takes for one may have two hashes.
-        if !before.kind.same(after.kind, by) || (by.hash && before.kind != after.kind) {
+        if !before.same_kind(after, by) || (by.hash && !before.same_kind(after, Equality::default())) {
             let (was, is) = told_apart(&old.word(i), &new.word(j));
-            return self.report(&after.path, was, is);
+            return self.report(&new.path(j), was, is);
         }
         if let (Some(was), Some(is)) = (old.keyed(i), new.keyed(j)) {
-            self.keyed(&after.path, (old, &was), (new, &is), by);
+            self.keyed(&new.path(j), (old, &was), (new, &is), by);
             // What isn't a key: the factory of a defaultdict.
-            return self.data(before, after, by, |path| !path.is_key());
+            return self.data(before, new, j, by, |label| !label.is_key());
         }
         if before.arity != after.arity {
-            self.report(&after.path, old.word(i), new.word(j));
+            self.report(&new.path(j), old.word(i), new.word(j));
             // An empty dict has no keys.
             return self.zipped(old, i, new, j, by);
         }
         if before.kind == NodeKind::Leaf {
-            self.counterparts.insert(after.path.to_string(), before.path.to_string());
+            self.counterparts.insert(new.path(j).to_string(), old.path(i).to_string());
         }
-        self.data(before, after, by, |_| true);
+        self.data(before, new, j, by, |_| true);
         self.zipped(old, i, new, j, by);
     }
 
@@ -270,24 +289,25 @@ impl Comparison {
             self.found.push(Difference::new(path, KEY_ORDER, keys(was), keys(is)));
         }
         for (_, at) in was.iter().filter(|(key, _)| of(is, key).is_none()) {
-            self.report(&old.nodes[*at].path, old.word(*at), ABSENT);
+            self.report(&old.path(*at), old.word(*at), ABSENT);
         }
         for (key, at) in is {
             match of(was, key) {
                 Some(earlier) => self.nodes(old, earlier, new, *at, by),
-                None => self.report(&new.nodes[*at].path, ABSENT, new.word(*at)),
+                None => self.report(&new.path(*at), ABSENT, new.word(*at)),
             }
         }
     }
 
-    fn data(&mut self, before: &TreeNode, after: &TreeNode, by: Equality, counts: impl Fn(&super::Path) -> bool) {
-        for ((_, old), (path, new)) in before.data.iter().zip(&after.data).filter(|(_, (path, _))| counts(path)) {
-            match before.same_data(old, new, by) {
+    fn data(&mut self, before: &TreeNode, new: &Tree<'_>, j: usize, by: Equality, counts: impl Fn(&Label) -> bool) {
+        let pairs = before.data().iter().zip(new.nodes[j].data());
+        for ((_, old), (label, now)) in pairs.filter(|(_, (label, _))| counts(label)) {
+            match before.same_data(old, now, by) {
                 Ok(true) => {}
                 same => {
-                    let (old, new) = objects_told_apart(old, new);
+                    let (old, now) = objects_told_apart(old, now);
                     let component = if same.is_err() { "structure (its comparison raises)" } else { "structure" };
-                    self.found.push(Difference::new(path, component, old, new));
+                    self.found.push(Difference::new(format!("{}{label}", new.path(j)), component, old, now));
                 }
             }
         }

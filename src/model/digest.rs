@@ -4,14 +4,26 @@
 //! types where a key may have only values (`1` and `True`), and leaves out what no body can tell: addresses, the hash of an
 //! object, the order of a set, devices and commitment.
 
+use std::rc::Rc;
+
 use super::arguments::{Arguments, Item};
 use super::difference::Difference;
 use super::key::Ingredients;
+use super::leaf::{Aval, Leaf};
 use super::object::{Kind, Obj};
+use super::treedef::{TreeNode, Treedef};
 
 /// What tracing can see of a call, part by part.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Digest(Vec<Seen>);
+#[derive(Debug, Default)]
+pub struct Digest(Vec<Part>);
+
+#[derive(Debug)]
+enum Part {
+    Seen(Seen),
+    /// A tree, and its data with types as they were then.
+    Tree(Treedef, Vec<String>),
+    Leaves(Rc<Vec<Leaf>>),
+}
 
 /// One thing that tracing can see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,48 +37,45 @@ impl Digest {
     /// What tracing sees of `call`.
     pub fn of(call: &Ingredients<'_>) -> Self {
         let Arguments { leaves, items, positional, keywords_in_order, .. } = call.arguments;
-        let mut seen = Vec::new();
-        let mut see = |path: String, what, text| seen.push(Seen { path, what, text });
+        let mut parts = Vec::new();
+        let seen = |path: String, what, text| Part::Seen(Seen { path, what, text });
         // Where the function is an argument like any other, it is among the items.
         if call.arguments.function_items == 0 {
-            see(String::new(), "function", typed(body(call.function)));
+            parts.push(seen(String::new(), "function", typed(body(call.function))));
         }
         if let Kind::Function(function) = &**body(call.function) {
             let defaults = function.defaults.borrow();
             for (name, value) in defaults.iter().filter(|(name, _)| call.arguments.omitted.contains(name)) {
-                see(name.to_string(), "default", typed(value));
+                parts.push(seen(name.to_string(), "default", typed(value)));
             }
         }
-        for item in items {
-            match item {
-                Item::Static { path, value, .. } => see(path.to_string(), "static value", typed(value)),
-                Item::Tree(treedef) => {
-                    for node in treedef.nodes.iter() {
-                        let class = node.class.as_ref().map_or_else(|| node.kind.word(), |class| class.as_str());
-                        let text = format!("{class} of {}", node.arity);
-                        see(node.path.to_string(), "structure", text);
-                        for (path, data) in &node.data {
-                            see(path.to_string(), "aux data", typed(data));
-                        }
-                    }
-                }
+        parts.extend(items.iter().map(|item| match item {
+            Item::Static { path, value, .. } => seen(path.to_string(), "static value", typed(value)),
+            Item::Tree(treedef) => {
+                let data = treedef.nodes().iter().flat_map(TreeNode::data);
+                Part::Tree(treedef.clone(), data.map(|(_, data)| typed(data)).collect())
             }
-        }
-        for leaf in leaves {
-            see(leaf.path.to_string(), "aval", leaf.aval.to_string());
-        }
-        see(String::new(), "positional arguments", positional.to_string());
+        }));
+        parts.push(Part::Leaves(Rc::clone(leaves)));
         let names: Vec<_> = keywords_in_order.iter().map(ToString::to_string).collect();
-        see(String::new(), "order of keywords", names.join(", "));
-        see(String::new(), "flags", call.ambient.seen.join(", "));
-        see(String::new(), "user context", call.ambient.user.as_ref().map_or_else(|| "NoneType".to_owned(), typed));
-        Self(seen)
+        let user = call.ambient.user.as_ref().map_or_else(|| "NoneType".to_owned(), typed);
+        parts.extend([
+            seen(String::new(), "positional arguments", positional.to_string()),
+            seen(String::new(), "order of keywords", names.join(", ")),
+            seen(String::new(), "flags", call.ambient.seen.join(", ")),
+            seen(String::new(), "user context", user),
+        ]);
+        Self(parts)
     }
 
     /// The first thing that a call sees which the program that serves it was not traced from.
     pub fn difference(&self, traced: &Self) -> Option<Difference> {
-        let differs = self.0.iter().zip(&traced.0).find(|(now, then)| now != then);
-        let lengths = || (self.0.len() != traced.0.len()).then(|| (self.0.last(), traced.0.last()));
+        if self.0.len() == traced.0.len() && self.0.iter().zip(&traced.0).all(|(now, then)| now.is_plainly(then)) {
+            return None;
+        }
+        let [all, then_all] = [self, traced].map(|digest| digest.0.iter().flat_map(Part::all).collect::<Vec<_>>());
+        let differs = all.iter().zip(&then_all).find(|(now, then)| now != then);
+        let lengths = || (all.len() != then_all.len()).then(|| (all.last(), then_all.last()));
         let (now, then) = match differs {
             Some(pair) => pair,
             None => lengths().and_then(|(now, then)| Some((now?, then?)))?,
@@ -78,6 +87,58 @@ impl Digest {
             after: now.text.clone(),
         })
     }
+}
+
+impl Part {
+    /// Whether it is the same without a look at paths: where the data are the same, they are.
+    fn is_plainly(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Seen(a), Self::Seen(b)) => a == b,
+            (Self::Tree(a, mine), Self::Tree(b, others)) => {
+                let nodes = || a.nodes().iter().zip(b.nodes());
+                a.tree.root == b.tree.root
+                    && a.nodes().len() == b.nodes().len()
+                    && nodes().all(|(a, b)| a.seen_by_hash() == b.seen_by_hash())
+                    && mine == others
+            }
+            (Self::Leaves(a), Self::Leaves(b)) => {
+                a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| shown(&a.aval) == shown(&b.aval))
+            }
+            _ => false,
+        }
+    }
+
+    fn all(&self) -> Vec<Seen> {
+        match self {
+            Self::Seen(seen) => vec![seen.clone()],
+            Self::Leaves(leaves) => {
+                let seen =
+                    |leaf: &Leaf| Seen { path: leaf.path.to_string(), what: "aval", text: leaf.aval.to_string() };
+                leaves.iter().map(seen).collect()
+            }
+            Self::Tree(treedef, typed) => {
+                let mut typed = typed.iter();
+                let mut all = Vec::new();
+                for (i, node) in treedef.nodes().iter().enumerate() {
+                    let path = treedef.path(i).to_string();
+                    let data = node.data().iter().zip(&mut typed).map(|((label, _), text)| Seen {
+                        path: format!("{path}{label}"),
+                        what: "aux data",
+                        text: text.clone(),
+                    });
+                    let data: Vec<_> = data.collect();
+                    all.push(Seen { path, what: "structure", text: format!("{} of {}", node.word(), node.arity) });
+                    all.extend(data);
+                }
+                all
+            }
+        }
+    }
+}
+
+/// What the text of an aval shows.
+fn shown(aval: &Aval) -> impl PartialEq {
+    (aval.weak && !aval.strong_when_missed, aval.dtype, aval.prng, &aval.shape)
 }
 
 /// The function whose body runs: a wrapper adds nothing that could be seen.

@@ -8,8 +8,9 @@
 
 use std::rc::Rc;
 
-use super::arguments::{Arguments, Aval, Invocation, Item, Leaf, sort};
+use super::arguments::{Arguments, Invocation, Item, sort};
 use super::key::Ingredients;
+use super::leaf::{Aval, Leaf};
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::table::{NEVER_FAST, Program};
@@ -112,7 +113,7 @@ impl Simulation<'_> {
             return unknown("what becomes of operands and slices that a body returns as they are");
         }
         if !self.profile.forwards_unchanged {
-            arguments.leaves.iter_mut().for_each(|leaf| leaf.kept = true);
+            Rc::make_mut(&mut arguments.leaves).iter_mut().for_each(|leaf| leaf.kept = true);
         }
 
         let mut missed = LayerSet::NONE;
@@ -130,7 +131,8 @@ impl Simulation<'_> {
         let program = self.primitive(jaxprs, steps);
         if let Some(choice) = parts.choice {
             let choice = self.seen_alone(first, choice, call)?;
-            arguments.leaves.insert(0, index(&choice, parameters.contains(&Parameter::Predicate))?);
+            let index = index(&choice, parameters.contains(&Parameter::Predicate))?;
+            Rc::make_mut(&mut arguments.leaves).insert(0, index);
         }
         Ok(self.apply(&Ingredients { arguments: &arguments, ..*call }, program, missed)?)
     }
@@ -205,7 +207,7 @@ impl Simulation<'_> {
             }
             // A counter may stand before the carry, and slices after it.
             let first = arguments.leaves.len() - sliced - carried.leaves.len();
-            for (leaf, out) in arguments.leaves[first..].iter_mut().zip(&out.leaves) {
+            for (leaf, out) in Rc::make_mut(&mut arguments.leaves)[first..].iter_mut().zip(&*out.leaves) {
                 let (before, after) = (&leaf.aval, &out.aval);
                 if before.shape == after.shape && before.dtype == after.dtype && before.prng == after.prng {
                     continue;
@@ -237,7 +239,7 @@ impl Simulation<'_> {
         }
         for pair in outputs.windows(2) {
             let alike = |(a, b): (&Leaf, &Leaf)| a.aval.shape == b.aval.shape && a.aval.dtype == b.aval.dtype;
-            if !same_trees(&pair[0].items, &pair[1].items)? || !pair[0].leaves.iter().zip(&pair[1].leaves).all(alike) {
+            if !same_trees(&pair[0].items, &pair[1].items)? || !pair[0].leaves.iter().zip(&*pair[1].leaves).all(alike) {
                 return Err(type_error());
             }
         }
@@ -268,13 +270,13 @@ impl Simulation<'_> {
             match self.consult(TableName::Dispatch, call.function, call, Some(program))? {
                 (Some(NEVER_FAST), _) => {}
                 (Some(_), _) => {
-                    let raised = leaves.iter().find_map(|leaf| leaf.error_when_kept.clone());
+                    let raised = leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.kept));
                     return raised.map_or(Ok(missed), Err);
                 }
                 (None, key) => dispatch_key = key,
             }
         }
-        let outcome = match leaves.iter().find_map(|leaf| leaf.error_when_missed.clone()) {
+        let outcome = match leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.missed)) {
             Some(raised) => Err(raised),
             None => self.build(call, program, missed.with(Layer::Dispatch), Layer::Compile),
         };
@@ -383,7 +385,7 @@ fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize) -> Result<Opt
 fn slice(arguments: &Arguments, sliced: usize) -> Arguments {
     let mut seen = arguments.clone();
     let first = seen.leaves.len() - sliced;
-    for leaf in &mut seen.leaves[first..] {
+    for leaf in &mut Rc::make_mut(&mut seen.leaves)[first..] {
         leaf.aval = Rc::new(Aval { shape: leaf.aval.shape[1..].to_vec(), ..(*leaf.aval).clone() });
     }
     seen
@@ -419,7 +421,7 @@ fn inside(function: &Obj) -> Option<&Function> {
 
 /// The only leaf, with nothing around it, if it is a scalar.
 fn scalar(arguments: &Arguments) -> Option<&Leaf> {
-    let bare = matches!(&arguments.items[..], [Item::Tree(tree)] if tree.nodes.len() == 1);
+    let bare = matches!(&arguments.items[..], [Item::Tree(tree)] if tree.nodes().len() == 1);
     match &arguments.leaves[..] {
         [leaf] if bare && leaf.aval.shape.is_empty() => Some(leaf),
         _ => None,
@@ -440,7 +442,7 @@ fn same_trees(a: &[Item], b: &[Item]) -> Result<bool, Raised> {
     let by = crate::spec::Equality { identity: true, equal: true, ..crate::spec::Equality::default() };
     for pair in a.iter().zip(b) {
         if let (Item::Tree(a), Item::Tree(b)) = pair
-            && a.difference(b, by)?.is_some()
+            && !a.same(b, by)?
         {
             return Ok(false);
         }

@@ -7,15 +7,17 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::ambient::{Ambient, Mesh};
-use super::arguments::{Arguments, Aval, Item};
-use super::flatten::Treedef;
+use super::arguments::{Arguments, Item};
+use super::facet::{Facet, axes, partition};
+use super::leaf::{Aval, Leaf};
 use super::object::{Kind, Obj, Raised};
 use super::python;
-use super::{Path, table::Program};
-use crate::case::{Dtype, JitOptions, Name, Placement, Prng, Sharding, Via};
+use super::table::Program;
+use super::treedef::{Path, Treedef};
+use crate::case::{JitOptions, Name, Placement, Via};
 use crate::spec::{CallComponent, ComparisonErrors, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call.
@@ -33,9 +35,60 @@ pub struct Key {
 pub(super) enum Part {
     /// Compared as it is.
     Plain(&'static str, Plain),
-    Leaf(Path, Rc<Aval>),
+    Leaves(Leaves),
     Static(Path, Obj, Equality),
+    /// An object of the context: compared by `==`, like all of them.
+    Context(&'static str, Option<Obj>),
     Tree(Treedef, Equality),
+}
+
+/// The leaves that a table has of a call.
+#[derive(Debug)]
+pub(super) struct Leaves {
+    all: Rc<Vec<Leaf>>,
+    /// Whether they are those that the program has, as lowering has them.
+    lowered: bool,
+}
+
+impl Leaves {
+    fn present(&self) -> impl Iterator<Item = &Leaf> {
+        self.all.iter().filter(|leaf| leaf.kept || !self.lowered)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Path, Rc<Aval>)> {
+        let aval = |leaf: &Leaf| if self.lowered { leaf.lowered() } else { Rc::clone(&leaf.aval) };
+        self.present().map(move |leaf| (&leaf.path, aval(leaf)))
+    }
+
+    /// Adds to the hash what counts of each leaf; leaves that share an aval are hashed alike.
+    fn hash(&self, hasher: &mut FxHasher, components: &[LeafComponent], missed: bool) {
+        let hash = |aval: &Aval| {
+            let mut hasher = FxHasher::default();
+            components.iter().for_each(|component| Facet::of(*component, aval, missed).hash(&mut hasher));
+            hasher.finish()
+        };
+        let mut known: FxHashMap<*const Aval, u64> = FxHashMap::default();
+        for leaf in self.present() {
+            hasher.write_u64(match leaf.asked {
+                Some(_) if self.lowered => hash(&leaf.lowered()),
+                _ => *known.entry(Rc::as_ptr(&leaf.aval)).or_insert_with(|| hash(&leaf.aval)),
+            });
+        }
+    }
+
+    fn same(&self, other: &Self, same: impl Fn(&Aval, &Aval) -> bool) -> bool {
+        let mut last = None;
+        let mut others = other.iter();
+        let all_same = self.iter().all(|(_, mine)| {
+            others.next().is_some_and(|(_, others)| {
+                let pair = Some((Rc::as_ptr(&mine), Rc::as_ptr(&others)));
+                let shared = pair == last && !self.lowered;
+                last = pair;
+                shared || same(&mine, &others)
+            })
+        });
+        all_same && others.next().is_none()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -60,6 +113,16 @@ impl fmt::Display for Plain {
         }
     }
 }
+
+/// How objects of the context are compared.
+pub(super) const CONTEXT: Equality = Equality {
+    same_type: false,
+    hash: true,
+    identity: true,
+    equal: true,
+    treedef_equals_others: false,
+    any_dataclass: false,
+};
 
 /// The part that is what the layer above found.
 pub(super) const PROGRAM: &str = "program";
@@ -117,20 +180,16 @@ impl Key {
             match part {
                 Part::Plain(name, plain) => (name, plain).hash(&mut hasher),
                 // A value of the context that can't be hashed has no key.
-                Part::Static(_, value, _) => python::hash(value).unwrap_or_default().hash(&mut hasher),
-                Part::Leaf(..) | Part::Tree(..) => {}
+                Part::Context(_, Some(value)) => python::hash(value).unwrap_or_default().hash(&mut hasher),
+                Part::Context(..) | Part::Static(..) | Part::Leaves(_) | Part::Tree(..) => {}
             }
         }
         let missed = table.table != TableName::Dispatch;
         if !table.leaf.is_empty() {
-            let below = matches!(table.table, TableName::Lower | TableName::Compile);
-            for leaf in call.arguments.leaves.iter().filter(|leaf| leaf.kept || !below) {
-                let aval = if below { leaf.lowered() } else { Rc::clone(&leaf.aval) };
-                for component in &table.leaf {
-                    Facet::of(*component, &aval, missed).hash(&mut hasher);
-                }
-                parts.push(Part::Leaf(leaf.path.clone(), aval));
-            }
+            let lowered = matches!(table.table, TableName::Lower | TableName::Compile);
+            let leaves = Leaves { all: Rc::clone(&call.arguments.leaves), lowered };
+            leaves.hash(&mut hasher, &table.leaf, missed);
+            parts.push(Part::Leaves(leaves));
         }
         if !call.arguments.mask.is_empty() && table.statics.is_some() {
             call.arguments.mask.hash(&mut hasher);
@@ -173,14 +232,18 @@ impl Key {
         for (a, b) in self.parts.iter().zip(&other.parts) {
             let same = match (a, b) {
                 (Part::Plain(_, a), Part::Plain(_, b)) => a == b,
-                (Part::Leaf(_, a), Part::Leaf(_, b)) => self
-                    .components
-                    .iter()
-                    .all(|component| Facet::of(*component, a, self.missed) == Facet::of(*component, b, other.missed)),
+                (Part::Leaves(a), Part::Leaves(b)) => a.same(b, |a, b| {
+                    let facet = |component: &LeafComponent, aval, missed| Facet::of(*component, aval, missed);
+                    self.components.iter().all(|it| facet(it, a, self.missed) == facet(it, b, other.missed))
+                }),
                 (Part::Static(_, a, by), Part::Static(_, b, _)) => {
                     statics_same(a, b, *by).map_err(shown(&errors.statics))?
                 }
-                (Part::Tree(a, by), Part::Tree(b, _)) => a.difference(b, *by).map_err(shown(&errors.tree))?.is_none(),
+                (Part::Context(_, None), Part::Context(_, None)) => true,
+                (Part::Context(_, Some(a)), Part::Context(_, Some(b))) => {
+                    statics_same(a, b, CONTEXT).map_err(shown(&errors.statics))?
+                }
+                (Part::Tree(a, by), Part::Tree(b, _)) => a.same(b, *by).map_err(shown(&errors.tree))?,
                 _ => false,
             };
             if !same {
@@ -269,9 +332,7 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             let donated = positions.iter().map(usize::to_string).chain(names.iter().map(ToString::to_string));
             Part::Plain("donation", texts(&mut donated.into_iter()))
         }
-        CallComponent::Options => {
-            Part::Plain("options", texts(&mut std::iter::once(crate::case::text::to_json(call.options))))
-        }
+        CallComponent::Options => Part::Plain("options", texts(&mut std::iter::once(written(call.options)))),
         CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
         CallComponent::CompilerOptions => Part::Plain(
             "compiler options",
@@ -279,16 +340,17 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         ),
         CallComponent::Shardings => {
             let JitOptions { in_shardings, out_shardings, .. } = call.options;
-            let options = JitOptions {
+            let options = || JitOptions {
                 in_shardings: in_shardings.clone(),
                 out_shardings: out_shardings.clone(),
                 ..JitOptions::default()
             };
-            Part::Plain("shardings", texts(&mut std::iter::once(options.to_string())))
+            let any = in_shardings.is_some() || out_shardings.is_some();
+            Part::Plain("shardings", texts(&mut any.then(|| options().to_string()).into_iter()))
         }
         CallComponent::Wrapper => {
             let name = call.wrapper.map_or("the first", Name::as_str).to_owned();
-            Part::Plain("wrapper", texts(&mut [crate::case::text::to_json(call.options), name].into_iter()))
+            Part::Plain("wrapper", texts(&mut [written(call.options), name].into_iter()))
         }
         CallComponent::WrapperWithShardings => {
             let is_given = call.options.in_shardings.is_some() || call.options.out_shardings.is_some();
@@ -308,6 +370,11 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             Part::Plain("devices of out_shardings", texts(&mut devices.into_iter()))
         }
     }
+}
+
+/// The options in a text that tells them apart.
+fn written(options: &JitOptions) -> String {
+    if options.is_empty() { "{}".to_owned() } else { crate::case::text::to_json(options) }
 }
 
 /// Where the results have to be. A body that uses nothing has none.
@@ -331,11 +398,11 @@ fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient
             };
             Part::Plain("jax.set_mesh", Plain::Texts(words))
         }
-        ContextComponent::XlaMetadata => object("XLA metadata", ambient.xla_metadata.as_ref()),
+        ContextComponent::XlaMetadata => Part::Context("XLA metadata", ambient.xla_metadata.clone()),
         ContextComponent::ComputeOn => {
             Part::Plain("compute_on", Plain::Texts(ambient.compute_on.iter().cloned().collect()))
         }
-        ContextComponent::User => object("user context", ambient.user.as_ref()),
+        ContextComponent::User => Part::Context("user context", ambient.user.clone()),
         ContextComponent::Flags => {
             let flags = if table == TableName::Dispatch { &ambient.dispatch } else { &ambient.trace };
             Part::Plain("flags", Plain::Texts(flags.clone()))
@@ -343,120 +410,9 @@ fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient
     }
 }
 
-/// An object of the context: compared by `==`, like all of them.
-fn object(name: &'static str, value: Option<&Obj>) -> Part {
-    let none = || Rc::new(Kind::None);
-    let by = Equality { hash: true, identity: true, equal: true, ..Equality::default() };
-    Part::Static(Path::root(name), value.cloned().unwrap_or_else(none), by)
-}
-
 /// A mesh in words, with its devices or without.
 fn mesh(mesh: Option<&Mesh>, with_devices: bool) -> Vec<String> {
     let Some(mesh) = mesh else { return Vec::new() };
     let devices = with_devices.then(|| format!("devices {:?}", mesh.devices));
     mesh.words().chain(devices).collect()
-}
-
-/// One part of an aval.
-#[derive(PartialEq, Eq, Hash)]
-pub(super) enum Facet<'a> {
-    Shape(&'a [u64]),
-    Dtype(Dtype, Option<Prng>),
-    Flag(bool),
-    /// Where the array is, in whatever words; `None` for what is on no device.
-    Place(Option<String>),
-}
-
-impl<'a> Facet<'a> {
-    pub fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
-        let Aval { shape, dtype, prng, weak, strong_when_missed, placement, moved } = aval;
-        let place =
-            |words: fn(&Placement, usize) -> String| Self::Place(placement.as_ref().map(|at| words(at, shape.len())));
-        match component {
-            LeafComponent::Shape => Self::Shape(shape),
-            LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng),
-            LeafComponent::WeakType => Self::Flag(*weak && !(missed && *strong_when_missed)),
-            LeafComponent::Committed => Self::Flag(placement.as_ref().is_some_and(Placement::is_committed)),
-            LeafComponent::KnownLayout => Self::Flag(!moved && placement.as_ref().is_some_and(Placement::is_committed)),
-            LeafComponent::Sharding => place(|at, _| at.as_sharding()),
-            LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
-            LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(axes(at.sharding.as_ref()?)))),
-            LeafComponent::MemoryKind => {
-                let kind = placement.as_ref().and_then(memory_kind).filter(|kind| *kind == "pinned_host");
-                Self::Place(kind.map(str::to_owned))
-            }
-            LeafComponent::Memory => Self::Place(placement.as_ref().and_then(memory_kind).map(str::to_owned)),
-            LeafComponent::Partition => Self::Place(placement.as_ref().and_then(partition)),
-            LeafComponent::Device => Self::Place(Some(devices(placement.as_ref()))),
-        }
-    }
-}
-
-/// The memory that the array is in, where it is not the device's own.
-fn memory_kind(at: &Placement) -> Option<&str> {
-    at.memory_kind.as_deref().filter(|kind| *kind != "device")
-}
-
-fn axes(named: &Sharding) -> String {
-    named.mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect::<Vec<_>>().join(", ")
-}
-
-/// The order of the dimensions, where it is not the default one.
-fn layout(at: &Placement) -> Option<String> {
-    let order = at.layout.as_ref()?;
-    let usual = order.iter().enumerate().all(|(i, dimension)| i == *dimension as usize);
-    (!usual).then(|| format!("{order:?}"))
-}
-
-/// What XLA makes of a sharding: how many devices, and into how many parts each dimension is split.
-pub(super) fn partition(at: &Placement) -> Option<String> {
-    let named = at.sharding.as_ref()?;
-    let count = named.devices().len();
-    let mut parts: Vec<u32> = named
-        .spec
-        .iter()
-        .map(|axis| axis.as_ref().and_then(|axis| named.mesh.get(axis)).copied().unwrap_or(1))
-        .collect();
-    while parts.last() == Some(&1) {
-        parts.pop();
-    }
-    (count > 1).then(|| format!("{parts:?} on {count} devices"))
-}
-
-/// The devices that an argument asks the program to run on.
-fn devices(placement: Option<&Placement>) -> String {
-    match placement.filter(|at| at.is_committed()) {
-        None => "[0]".to_owned(),
-        Some(at) => format!("{:?}", at.devices()),
-    }
-}
-
-impl fmt::Display for Facet<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shape(shape) => write!(f, "{shape:?}"),
-            Self::Dtype(_, Some(prng)) => write!(f, "key<{}>", prng.tag()),
-            Self::Dtype(dtype, None) => write!(f, "{dtype}"),
-            Self::Flag(flag) => write!(f, "{flag}"),
-            Self::Place(Some(place)) => f.write_str(place),
-            Self::Place(None) => f.write_str("none"),
-        }
-    }
-}
-
-pub(super) fn leaf_word(component: LeafComponent) -> &'static str {
-    match component {
-        LeafComponent::Shape => "shape",
-        LeafComponent::CanonicalDtype => "dtype",
-        LeafComponent::WeakType => "weak_type",
-        LeafComponent::Sharding => "sharding",
-        LeafComponent::Mesh => "mesh",
-        LeafComponent::MemoryKind => "memory space",
-        LeafComponent::Memory => "memory kind",
-        LeafComponent::Layout => "layout",
-        LeafComponent::Committed => "committed",
-        LeafComponent::KnownLayout => "known layout",
-        LeafComponent::Device => "device",
-        LeafComponent::Partition => "partition",
-    }
 }

@@ -4,7 +4,7 @@
 //! rules, and the rules never mention the model: they are independent witnesses.
 //!
 //! A call goes the way of the data: [`build`] makes Python objects of the case's values, [`arguments`] sorts them into
-//! trees and statics, [`flatten`] makes leaves and treedefs, [`key`] makes each table's key, [`table`] looks it up ([`difference`] says why
+//! trees and statics ([`leaf`] says what is at the end of a tree), [`flatten`] makes leaves and treedefs ([`treedef`]), [`key`] makes each table's key of them ([`facet`]), [`table`] looks it up ([`difference`] says why
 //! it isn't there), and [`walk`] asks the tables from the top, for each step of [`predict`] ([`eager`] for loops that run outside of `jit`,
 //! [`compiled`] for what was compiled ahead of time); [`running`] says what the program then raises and returns. Python's own
 //! `==`, `hash` and `is` are in [`python`].
@@ -17,22 +17,25 @@ mod compiled;
 mod difference;
 mod digest;
 mod eager;
+mod facet;
 mod flatten;
 mod generation;
 mod key;
+mod leaf;
 mod object;
 mod predict;
 mod python;
 mod running;
 mod table;
+mod treedef;
 mod walk;
 mod wrapper;
 
 pub use difference::{Difference, Explanation};
-pub use flatten::Path;
 pub use key::Key;
 pub use object::Raised;
-pub use predict::{ModelError, Prediction, Simulation, behaviour, predict};
+pub use predict::{ModelError, Objects, Prediction, Simulation, behaviour, predict};
+pub use treedef::Path;
 
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::flatten::Treedef;
+use super::treedef::Treedef;
 use crate::case::{Array, Class, Dtype, Name, Param};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
@@ -68,13 +69,13 @@ pub enum Kind {
     DefaultDict(Obj, Vec<(Obj, Obj)>),
     MappingProxy(Vec<(Obj, Obj)>),
     /// A `jax.Array` or `numpy.ndarray`.
-    Array(Array),
+    Array(Arc<Array>),
     NumpyScalar(Dtype, f64),
     Dtype(Dtype),
     ScalarType(Dtype),
     /// `jnp.float32` and its like: objects of jax that compare and hash as the scalar type.
     JaxScalarType(Dtype),
-    ShapeDtypeStruct(Array),
+    ShapeDtypeStruct(Arc<Array>),
     PartitionSpec(Vec<Option<Name>>),
     Treedef(Treedef),
     Class(Rc<ClassObject>),
@@ -108,7 +109,7 @@ pub enum Kind {
         number: i128,
     },
     /// A function, by identity; with the signature and use of its parameters where it is the one under test.
-    Function(Function),
+    Function(Box<Function>),
     /// Found by its name in a library: the same object each time.
     Global(String),
     /// A `functools.partial`.
@@ -137,6 +138,21 @@ pub enum Kind {
     Object(Option<String>),
     /// A wrapper with default equality, which keeps alive what it wraps.
     Opaque(Obj),
+}
+
+impl Drop for Kind {
+    /// One object after the other, so that the depth of a tree is no depth of calls.
+    fn drop(&mut self) {
+        let (Self::Tuple(items) | Self::List(items)) = self else { return };
+        let mut doomed = std::mem::take(items);
+        while let Some(object) = doomed.pop() {
+            if let Some(mut kind) = Rc::into_inner(object)
+                && let Self::Tuple(items) | Self::List(items) = &mut kind
+            {
+                doomed.append(items);
+            }
+        }
+    }
 }
 
 /// A function, as far as calling it matters.

@@ -6,13 +6,13 @@ use std::rc::Rc;
 use super::ambient::Ambient;
 use super::arguments::{Arguments, Invocation, sort};
 use super::buffers::Gone;
-use super::build::{BuildError, Namespace};
+use super::build::{BuildError, Namespace, Output};
 use super::compiled::Compiled;
 use super::difference::{Difference, Explanation};
 use super::digest::Digest;
 use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
-use super::key::Ingredients;
+use super::key::{Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::running::{body_output, shardings_are_known};
 use super::table::{Entries, Program};
@@ -22,7 +22,7 @@ use crate::case::{
     Behaviour, Call, Case, Class, ClearScope, Context, Fill, Form, JitOptions, Mutation, Name, Step, Thread, Value,
     Verdict, Via,
 };
-use crate::spec::{ArgumentStyle, Parameter, Profile, TableName};
+use crate::spec::{ArgumentStyle, Parameter, Profile, Table, TableName};
 
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +42,15 @@ impl From<BuildError> for ModelError {
             BuildError::Unsupported(what) => Self::Unsupported(what),
         }
     }
+}
+
+/// The objects of a call: its function, its arguments, and what surrounds it.
+#[derive(Debug)]
+pub struct Objects {
+    function: Obj,
+    args: Vec<Obj>,
+    kwargs: Vec<(Name, Obj)>,
+    ambient: Ambient,
 }
 
 /// What the model says of one call.
@@ -247,18 +256,36 @@ impl<'c> Simulation<'c> {
         Ok(())
     }
 
-    fn call(&mut self, call: &Call) -> Result<Prediction, ModelError> {
+    /// Builds the objects of `call`.
+    pub fn objects(&self, call: &Call) -> Result<Objects, ModelError> {
         let function = match &call.function {
             None => self.function.clone(),
             Some(function) => self.names.build(function)?,
         };
-        let args: Vec<Obj> = call.args.iter().map(|value| self.names.build(value)).collect::<Result<_, _>>()?;
-        let kwargs: Vec<(Name, Obj)> = call
+        let args = call.args.iter().map(|value| self.names.build(value)).collect::<Result<_, _>>()?;
+        let kwargs = call
             .kwargs
             .iter()
             .map(|(name, value)| Ok::<_, BuildError>((name.clone(), self.names.build(value)?)))
             .collect::<Result<_, _>>()?;
-        let ambient = self.ambient(call)?;
+        Ok(Objects { function, args, kwargs, ambient: self.ambient(call)? })
+    }
+
+    /// The key that `call` has in a table of the profile, whatever was called before.
+    ///
+    /// # Errors
+    /// What the arguments raise before a key is looked up.
+    pub fn key(&self, table: &Table, call: &Call, objects: &Objects) -> Result<Key, Raised> {
+        let options = call.options.as_ref().unwrap_or(&self.case.options);
+        let Objects { function, args, kwargs, ambient } = objects;
+        let x64 = ambient.x64;
+        let arguments = &sort(self.profile, &Invocation { function, args, kwargs, options, x64, called: &[] })?;
+        let (via, wrapper) = (call.via, call.wrapper.as_ref());
+        Ok(Key::of(table, &Ingredients { function, arguments, options, ambient, via, wrapper, generation: 0 }, None))
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Prediction, ModelError> {
+        let Objects { function, args, kwargs, ambient } = self.objects(call)?;
         if ambient.guarded && self.profile.runs_operations {
             return Err(ModelError::Unsupported(
                 "what a transfer guard does to operations beside the program".to_owned(),
@@ -334,7 +361,7 @@ impl<'c> Simulation<'c> {
             self.compiled.insert(self.calls, compiled);
         }
         let returned = match (&call.returns, &outcome, &sorted) {
-            (Some(returns), _, _) => Some(self.names.build(returns)?),
+            (Some(returns), _, _) => Some(self.stated(returns)?),
             (None, Ok(_), Ok(arguments)) => Some(body_output(arguments, options, &ambient)),
             _ => None,
         };
@@ -342,6 +369,12 @@ impl<'c> Simulation<'c> {
         let verdict =
             outcome.map_or_else(|Raised(class)| Verdict::Error(class), |Served { missed, .. }| Verdict::Missed(missed));
         Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale })
+    }
+
+    /// What a call returns where the case says so.
+    fn stated(&self, returns: &Value) -> Result<Output, ModelError> {
+        let object = self.names.build(returns)?;
+        Ok(Output::new(Box::new(|| object)))
     }
 
     /// What was noted for the call. A key that isn't there is no miss of its layer where nothing is made for it, as when a
@@ -371,10 +404,9 @@ impl<'c> Simulation<'c> {
             before: "none".to_owned(),
             after: class.to_owned(),
         };
-        let leaf =
-            call.arguments.leaves.iter().find_map(|leaf| {
-                leaf.error_when_missed.as_ref().map(|Raised(class)| cold(leaf.path.to_string(), class))
-            });
+        let leaf = call.arguments.leaves.iter().find_map(|leaf| {
+            leaf.error(|errors| &errors.missed).map(|Raised(class)| cold(leaf.path.to_string(), &class))
+        });
         leaf.or_else(|| body_raises.map(|class| cold(String::new(), class)))
             .or_else(|| Digest::of(call).difference(self.digest(program)))
     }
@@ -445,7 +477,7 @@ impl<'c> Simulation<'c> {
             _ => None,
         };
         let returned = match (&call.returns, &outcome, &sorted) {
-            (Some(returns), _, _) => Some(self.names.build(returns)?),
+            (Some(returns), _, _) => Some(self.stated(returns)?),
             (None, Ok(()), Ok(arguments)) => Some(body_output(arguments, &options, ambient)),
             _ => None,
         };
@@ -496,7 +528,7 @@ impl<'c> Simulation<'c> {
             Err(Stopped::Raised(Raised(class))) => Verdict::Error(class),
             Err(Stopped::Unknown(error)) => return Err(error),
         };
-        let returned = call.returns.as_ref().map(|returns| self.names.build(returns)).transpose()?;
+        let returned = call.returns.as_ref().map(|returns| self.stated(returns)).transpose()?;
         self.names.returned(returned);
         // What a loop returns is its carry, which doesn't say which trace it is from: no target compares it.
         Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale: None })

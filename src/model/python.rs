@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHasher;
 
-use super::object::{Function, Kind, Obj, Raised};
+use super::object::{Kind, Obj, Raised};
 use crate::case::{Class, Dtype, EqPolicy, HashPolicy, Library};
 
 /// `a is b`
@@ -571,8 +571,10 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Instance { class, value, .. } => format!("{}({})", class.name, repr(&value.borrow())),
         Kind::Array(array) => array.to_string(),
         // Without the address, so that an explanation is the same each time.
-        Kind::Function(Function { name: None, .. }) => "<function>".to_owned(),
-        Kind::Function(Function { name: Some(name), .. }) => format!("<function {name}>"),
+        Kind::Function(function) => match &function.name {
+            None => "<function>".to_owned(),
+            Some(name) => format!("<function {name}>"),
+        },
         Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
         Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
         Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(func) => {

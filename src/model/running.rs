@@ -1,11 +1,15 @@
 //! Running a program: whether its arguments can be where they are, where what it returns is, and what of that raises.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::ambient::{Ambient, Mesh};
-use super::arguments::{Arguments, Leaf};
+use super::arguments::Arguments;
+use super::build::Output;
 use super::digest::body;
-use super::key::{Ingredients, out_sharding, partition};
+use super::facet::partition;
+use super::key::{Ingredients, out_sharding};
+use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
 use crate::case::{Array, Call, DefaultDevice, JitOptions, Library, Placement, Sharding, Via};
@@ -65,9 +69,9 @@ pub(super) fn shardings_are_known(
     if ambient.set_mesh.is_some() || ambient.mesh.is_some() || ambient.guarded {
         return unknown("under a mesh or a transfer guard");
     }
-    for leaf in &arguments.leaves {
+    for leaf in &*arguments.leaves {
         let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
-        let asked = leaf.asked.iter().chain(options.out_shardings.iter().filter(|_| leaf.kept));
+        let asked = leaf.asked.as_deref().into_iter().chain(options.out_shardings.iter().filter(|_| leaf.kept));
         for at in asked {
             if special(at) || leaf.aval.placement.as_ref().is_some_and(special) {
                 return unknown("beside a layout or a memory kind");
@@ -93,7 +97,7 @@ fn divides(at: &Placement, shape: &[u64]) -> bool {
 /// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
 pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
     let mismatch = || Raised::new("ValueError");
-    for leaf in &call.arguments.leaves {
+    for leaf in &*call.arguments.leaves {
         if let (Some(asked), Some(at)) = (&leaf.asked, &leaf.aval.placement)
             && at.is_committed()
             && split(asked) != split(at)
@@ -106,7 +110,7 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
     for leaf in call.arguments.leaves.iter().filter(counted) {
         let own = leaf.aval.placement.as_ref().filter(|at| at.is_committed());
         let own = own.filter(|_| leaf.asked.is_none() || !profile.in_shardings_move);
-        devices.extend(own.into_iter().chain(&leaf.asked).map(Placement::devices));
+        devices.extend(own.into_iter().chain(leaf.asked.as_deref()).map(Placement::devices));
     }
     devices.extend(out_sharding(call).map(Placement::devices));
     match devices.split_first() {
@@ -132,7 +136,7 @@ pub(super) fn devices(call: &Ingredients<'_>) -> Vec<u32> {
 }
 
 /// What the body that a case makes by default returns: the array leaves that it uses, in a list.
-pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: &Ambient) -> Obj {
+pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: &Ambient) -> Output {
     // One committed argument commits the whole program.
     let returned = options.out_shardings.clone().map(|at| Placement { committed: at.sharding.is_none(), ..at });
     let kept = || arguments.leaves.iter().filter(|leaf| leaf.kept);
@@ -147,12 +151,16 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
         _ => 0,
     };
     let placement = committed.unwrap_or(Placement { device, ..Placement::default() });
-    let array = |leaf: &Leaf| -> Obj {
-        let library = match leaf.aval.prng {
-            Some(prng) => Library::Key { prng },
-            None => Library::Jax { weak: leaf.aval.weak, placement: placement.clone() },
+    let leaves = Rc::clone(&arguments.leaves);
+    Output::new(Box::new(move || {
+        let array = |leaf: &Leaf| -> Obj {
+            let library = match leaf.aval.prng {
+                Some(prng) => Library::Key { prng },
+                None => Library::Jax { weak: leaf.aval.weak, placement: placement.clone() },
+            };
+            let (dtype, shape) = (leaf.aval.dtype, leaf.aval.shape.clone());
+            Rc::new(Kind::Array(Arc::new(Array { library, dtype, shape, fill: None })))
         };
-        Rc::new(Kind::Array(Array { library, dtype: leaf.aval.dtype, shape: leaf.aval.shape.clone(), fill: None }))
-    };
-    Rc::new(Kind::List(arguments.leaves.iter().filter(|leaf| leaf.kept).map(array).collect()))
+        Rc::new(Kind::List(leaves.iter().filter(|leaf| leaf.kept).map(array).collect()))
+    }))
 }

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::arguments::Leaf;
 use super::buffers::uses_a_donated_one;
 use super::difference::Explanation;
 use super::digest::{Digest, body};
 use super::key::{Ingredients, Key};
+use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
 use super::predict::Simulation;
 use super::running::{devices, placements_agree, returning_raises};
@@ -140,7 +140,7 @@ impl<'c> Simulation<'c> {
     ) -> Result<Served, Raised> {
         let function = call.function;
         let mut missed = LayerSet::NONE;
-        if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_missed.clone()) {
+        if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.missed)) {
             return Err(raised);
         }
         let (inferred, infer_key) = self.consult(TableName::Infer, function, call, None)?;
@@ -172,7 +172,7 @@ impl<'c> Simulation<'c> {
         let function = call.function;
         let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad | Via::Jvp);
         let mut looked_at = call.arguments.leaves.iter().filter(|leaf| runs || leaf.kept);
-        if let Some(raised) = looked_at.find_map(|leaf| leaf.error_when_lowered.clone()) {
+        if let Some(raised) = looked_at.find_map(|leaf| leaf.error(|errors| &errors.lowered)) {
             return Err(raised);
         }
         placements_agree(call, self.profile)?;
@@ -193,7 +193,7 @@ impl<'c> Simulation<'c> {
             };
         }
         let twice = uses_a_donated_one(call.arguments).then(|| Raised::new(&self.profile.runtime_error));
-        let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_kept.clone()).or(twice);
+        let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.kept)).or(twice);
         let raised = raised.or_else(|| self.copying_raises(call, false)).or_else(|| returning_raises(call));
         match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {
             Some(raised) => Err(raised),

@@ -1,11 +1,9 @@
 //! What a rule must keep beyond its types: its parts fit each other, its metavariables are declared and used, and its
 //! patterns give values when they are filled in.
 
-use serde_yaml::Value as Tree;
-
 use super::load::{key, suggestion, unknown_name};
 use super::spans::Step;
-use super::{Bindings, Metavariable, Pattern, Places, Rule};
+use super::{Bindings, Metavariable, Pattern, Places, Rule, Tree};
 use crate::case::{Call, Case, Context, Name, Value};
 
 /// Whether the parts of a rule fit each other.
@@ -171,7 +169,7 @@ impl Metavariable {
 
     /// A value that it can stand for, to try a pattern with.
     fn specimen(&self) -> Tree {
-        let text = |text: &str| Tree::String(text.to_owned());
+        let text = |text: &str| Tree::from(text);
         if self.dtype.is_some() {
             text("f32")
         } else if self.shape.is_some() {
@@ -187,12 +185,12 @@ impl Metavariable {
         } else if self.tree.is_some() {
             text("f32[]")
         } else if let Some(range) = self.siblings {
-            Tree::Sequence((0..range.min).map(|_| text("f32[]")).collect())
+            Tree::sequence((0..range.min).map(|_| text("f32[]")).collect())
         } else if let Some(range) = self.items {
-            let item = |i| Tree::Sequence(vec![Tree::from(i), text("f32[]")]);
-            Tree::Sequence((0..range.min).map(item).collect())
+            let item = |i| Tree::sequence(vec![Tree::from(i), text("f32[]")]);
+            Tree::sequence((0..range.min).map(item).collect())
         } else if self.flag.is_some() {
-            Tree::Mapping([(text("jax_some_flag"), Tree::Bool(true))].into_iter().collect())
+            Tree::mapping(vec![(text("jax_some_flag"), Tree::Bool(true))])
         } else {
             Tree::Null
         }

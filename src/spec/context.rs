@@ -3,9 +3,8 @@
 
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde_yaml::Value as Tree;
 
-use super::{Metavariable, Numbers, Pattern};
+use super::{Metavariable, Numbers, Pattern, Tree};
 use crate::case::{Class, Name};
 
 /// The contexts of all positions.

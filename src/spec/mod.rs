@@ -18,6 +18,7 @@ mod pattern;
 mod profile;
 mod rule;
 mod spans;
+mod tree;
 mod version;
 
 pub use cause::{Cause, Causes, Habit, Sign, When};
@@ -36,4 +37,5 @@ pub use rule::{
     Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile,
     ShapeDomain, SourceRef, TreeDomain,
 };
+pub use tree::Tree;
 pub use version::{Requirement, Version};

@@ -8,9 +8,9 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
-use serde_yaml::{Mapping, Value as Tree};
 
-use crate::case::{Name, text};
+use super::Tree;
+use crate::case::Name;
 
 /// What each metavariable stands for.
 pub type Bindings = IndexMap<Name, Tree>;
@@ -71,7 +71,7 @@ impl Pattern {
 
     /// Puts in the bindings and reads the outcome as a `T`.
     pub fn fill<T: DeserializeOwned>(&self, bindings: &Bindings) -> Result<T, FillError> {
-        text::from_tree(&self.fill_tree(bindings)?).map_err(|error| FillError::Text(error.to_string()))
+        self.fill_tree(bindings)?.read().map_err(|error| FillError::Text(error.to_string()))
     }
 
     /// Puts in the bindings.
@@ -126,7 +126,7 @@ impl Node {
             rest = after;
         }
         if segments.is_empty() {
-            return Ok(Self::Fixed(Tree::String(text.to_owned())));
+            return Ok(Self::Fixed(text.into()));
         }
         if !rest.is_empty() {
             segments.push(Segment::Fixed(rest.to_owned()));
@@ -170,7 +170,7 @@ impl Node {
                         }
                     }
                 }
-                Tree::String(text)
+                text.into()
             }
             Self::Seq(items) => {
                 let mut filled = Vec::with_capacity(items.len());
@@ -183,14 +183,18 @@ impl Node {
                         item => filled.push(item.fill(bindings)?),
                     }
                 }
-                Tree::Sequence(filled)
+                Tree::sequence(filled)
             }
             Self::Map(entries) => {
-                let mut filled = Mapping::with_capacity(entries.len());
+                let mut filled: Vec<(Tree, Tree)> = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
-                    filled.insert(key.fill(bindings)?, value.fill(bindings)?);
+                    let (key, value) = (key.fill(bindings)?, value.fill(bindings)?);
+                    match filled.iter_mut().find(|(known, _)| *known == key) {
+                        Some((_, old)) => *old = value,
+                        None => filled.push((key, value)),
+                    }
                 }
-                Tree::Mapping(filled)
+                Tree::mapping(filled)
             }
         })
     }
@@ -198,7 +202,7 @@ impl Node {
 
 fn scalar_text(tree: &Tree) -> Option<String> {
     match tree {
-        Tree::String(text) => Some(text.clone()),
+        Tree::String(text) => Some(text.to_string()),
         Tree::Number(number) => Some(number.to_string()),
         Tree::Bool(value) => Some(value.to_string()),
         _ => None,
@@ -270,7 +274,6 @@ fn flow(tree: &Tree, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             }
             f.write_str("}")
         }
-        Tree::Tagged(tagged) => flow(&tagged.value, f),
     }
 }
 

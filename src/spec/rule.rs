@@ -4,9 +4,8 @@ use std::fmt;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_yaml::Value as Tree;
 
-use super::{Expectation, FlagEffect, FlagKey, Pattern, Requirement};
+use super::{Expectation, FlagEffect, FlagKey, Pattern, Requirement, Tree};
 use crate::case::{Class, Name};
 
 /// A file of rules: one family.

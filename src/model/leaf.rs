@@ -1,0 +1,167 @@
+//! Leaves: what each layer sees of what stands at the end of a tree, and what it raises.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::object::{Kind, Obj, Raised};
+use super::treedef::Path;
+use crate::case::{Array, Class, Dtype, Library, Placement, Prng};
+use crate::spec::LeafKind;
+
+/// What tracing sees of a dynamic leaf, and what the layers around it see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aval {
+    pub shape: Vec<u64>,
+    pub dtype: Dtype,
+    pub prng: Option<Prng>,
+    pub weak: bool,
+    /// Below the fast path the leaf counts as strongly typed.
+    pub strong_when_missed: bool,
+    /// `None` for what lives on no device yet.
+    pub placement: Option<Placement>,
+    /// Whether it is where it is because of `in_shardings` alone, and was an array elsewhere before.
+    pub moved: bool,
+}
+
+impl fmt::Display for Aval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weak = if self.weak && !self.strong_when_missed { "~" } else { "" };
+        let prng = self.prng.map(|prng| prng.tag()).unwrap_or_default();
+        write!(f, "{weak}{}{prng}{:?}", self.dtype, self.shape)
+    }
+}
+
+/// A dynamic leaf.
+#[derive(Debug, Clone)]
+pub struct Leaf {
+    pub path: Path,
+    pub object: Obj,
+    pub aval: Rc<Aval>,
+    /// The sharding that `in_shardings` has for it.
+    pub asked: Option<Rc<Placement>>,
+    /// The exceptions that it raises, if it raises any.
+    pub errors: Option<Box<LeafErrors>>,
+    /// Whether the compiled program has it as an argument.
+    pub kept: bool,
+    /// Whether its buffer is the call's to keep.
+    pub donated: bool,
+    /// Whether it keeps the call off the fast path.
+    pub never_fast: bool,
+}
+
+/// The exceptions that a leaf raises, by when it does.
+#[derive(Debug, Clone, Default)]
+pub struct LeafErrors {
+    /// If the fast path is missed.
+    pub missed: Option<Raised>,
+    /// When it becomes an argument of the program.
+    pub kept: Option<Raised>,
+    /// Once the jaxpr is there.
+    pub lowered: Option<Raised>,
+    /// On the fast path.
+    pub fast: Option<Raised>,
+}
+
+impl Leaf {
+    /// The leaf as lowering has it: where `in_shardings` says, if they say anything.
+    pub fn lowered(&self) -> Rc<Aval> {
+        let Some(asked) = &self.asked else { return Rc::clone(&self.aval) };
+        let mut aval = Aval::clone(&self.aval);
+        aval.moved = aval.placement.as_ref().is_some_and(|at| !at.is_committed());
+        aval.placement = Some(Placement { committed: asked.sharding.is_none(), ..Placement::clone(asked) });
+        Rc::new(aval)
+    }
+
+    /// One of its exceptions.
+    pub fn error(&self, which: impl Fn(&LeafErrors) -> &Option<Raised>) -> Option<Raised> {
+        self.errors.as_ref().and_then(|errors| which(errors).clone())
+    }
+
+    /// The exception that it raises where the fast path finds the program.
+    pub fn error_when_fast(&self) -> Option<Raised> {
+        self.error(|errors| &errors.fast).or_else(|| self.error(|errors| &errors.kept))
+    }
+}
+
+/// The kind of leaf that a value is.
+pub(super) fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
+    match &**value {
+        Kind::Array(array) => match &array.library {
+            Library::Jax { placement, .. }
+                if placement.committed && matches!(array.dtype.name(), "i2" | "i4" | "u2" | "u4") =>
+            {
+                LeafKind::CommittedSubByteArray
+            }
+            Library::Jax { .. } => LeafKind::JaxArray,
+            Library::Key { .. } => LeafKind::PrngKey,
+            Library::Numpy { .. } if array.dtype.is_foreign() => LeafKind::ForeignArray,
+            Library::Numpy { .. } if array.dtype.is_float0() => LeafKind::Float0Array,
+            Library::Numpy { subclass: crate::case::Subclass::Masked, .. } => LeafKind::MaskedArray,
+            Library::Numpy { big_endian: true, .. } => LeafKind::SwappedArray,
+            Library::Numpy { .. } => LeafKind::NumpyArray,
+        },
+        Kind::ShapeDtypeStruct(_) => LeafKind::ShapeDtypeStruct,
+        Kind::NumpyScalar(dtype, _) if dtype.is_foreign() => LeafKind::ForeignScalar,
+        Kind::NumpyScalar(..) => LeafKind::NumpyScalar,
+        Kind::Int(value) if !fits(*value, x64) => LeafKind::BigInt,
+        Kind::Bool(_) => LeafKind::PythonBool,
+        Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => LeafKind::PythonNumber,
+        Kind::Derived { base, .. } if leaf_kind(base, x64) == LeafKind::BigInt => LeafKind::BigInt,
+        Kind::Derived { base, .. } if matches!(**base, Kind::Int(_) | Kind::Float(_)) => LeafKind::NumberSubclass,
+        Kind::Member { class, .. } if matches!(class.class, Class::IntEnum(_)) => LeafKind::NumberSubclass,
+        _ => LeafKind::Other,
+    }
+}
+
+fn fits(value: i128, x64: bool) -> bool {
+    if x64 { i64::try_from(value).is_ok() } else { i32::try_from(value).is_ok() }
+}
+
+/// The aval of a value, if it has one.
+pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
+    let plain = |dtype: &str, weak: bool| {
+        Some(Aval {
+            shape: Vec::new(),
+            dtype: Dtype::named(dtype)?.canonical(x64),
+            prng: None,
+            weak,
+            strong_when_missed: false,
+            placement: None,
+            moved: false,
+        })
+    };
+    match &**value {
+        Kind::ShapeDtypeStruct(array) => {
+            let dtype = array.dtype.canonical(x64);
+            aval(&Rc::new(Kind::Array(Arc::new(Array { dtype, ..Array::clone(array) }))), x64)
+        }
+        Kind::Array(array) => Some(Aval {
+            shape: array.shape.clone(),
+            // A jax.Array that was made under x64 keeps its dtype without it.
+            dtype: match array.library {
+                Library::Numpy { .. } => array.dtype.canonical(x64),
+                Library::Jax { .. } | Library::Key { .. } => array.dtype,
+            },
+            prng: match array.library {
+                Library::Key { prng } => Some(prng),
+                _ => None,
+            },
+            weak: matches!(array.library, Library::Jax { weak: true, .. }),
+            strong_when_missed: false,
+            placement: match &array.library {
+                Library::Jax { placement, .. } => Some(placement.clone()),
+                Library::Key { .. } => Some(Placement::default()),
+                Library::Numpy { .. } => None,
+            },
+            moved: false,
+        }),
+        Kind::NumpyScalar(dtype, _) => plain(dtype.name(), false),
+        Kind::Bool(_) => plain("bool", true),
+        Kind::Int(_) | Kind::Member { .. } => plain("i64", true),
+        Kind::Float(_) => plain("f64", true),
+        Kind::Complex(..) => plain("c128", true),
+        Kind::Derived { base, .. } => aval(base, x64),
+        _ => None,
+    }
+}

@@ -1,0 +1,304 @@
+//! Treedefs: the structure of a pytree, and the paths of its nodes.
+//!
+//! Sources: `jaxlib/pytree.cc` (kinds, order of nodes, what hash and `==` of a treedef look at). A treedef's nodes are kept
+//! in post-order, and compared in that order; its hash covers kinds, arities and custom types, never aux data or keys. Paths
+//! are made of the nodes where somebody reads them: no key has one.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::rc::Rc;
+
+use super::object::{Kind, Obj, Raised};
+use super::python;
+use crate::case::Name;
+use crate::spec::Equality;
+
+/// What a child or a piece of data is called in its node.
+#[derive(Debug, Clone)]
+pub enum Label {
+    Index(usize),
+    Key {
+        key: Obj,
+        /// The key that names the value in what jax prints.
+        called: Obj,
+    },
+    Attribute(Name),
+    /// The n-th part of a node's own data.
+    Data(&'static str),
+}
+
+impl Label {
+    pub(super) fn is_key(&self) -> bool {
+        matches!(self, Self::Key { .. })
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(i) => write!(f, "[{i}]"),
+            Self::Key { key, .. } => write!(f, "[{}]", python::repr(key)),
+            Self::Attribute(name) => write!(f, ".{name}"),
+            Self::Data(what) => write!(f, ".{what}"),
+        }
+    }
+}
+
+/// What a node is, as far as a treedef's hash sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    Leaf,
+    None,
+    Tuple,
+    List,
+    Dict,
+    Namedtuple,
+    OrderedDict,
+    DefaultDict,
+    TreePartial,
+    /// The bound method of a Module.
+    ModuleMethod,
+    /// What `filter_jit` returns; likewise the next two.
+    FilterJit,
+    FilterGrad,
+    FilterVmap,
+    /// An `nnx.Module` that stands elsewhere in the call, before.
+    Shared,
+    /// A class registered by hand, or a Module's.
+    Custom,
+    /// A class registered as a dataclass.
+    Dataclass,
+}
+
+impl NodeKind {
+    /// The word for a reader.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Leaf => "leaf",
+            Self::None => "None",
+            Self::Tuple => "tuple",
+            Self::List => "list",
+            Self::Dict => "dict",
+            Self::Namedtuple => "namedtuple",
+            Self::OrderedDict => "OrderedDict",
+            Self::DefaultDict => "defaultdict",
+            Self::TreePartial => "Partial",
+            Self::ModuleMethod => "bound method",
+            Self::FilterJit => "filter_jit",
+            Self::FilterGrad => "filter_grad",
+            Self::FilterVmap => "filter_vmap",
+            Self::Shared => "shared Module",
+            Self::Custom | Self::Dataclass => "registered class",
+        }
+    }
+}
+
+/// A node of a treedef.
+#[derive(Debug)]
+pub struct TreeNode {
+    pub kind: NodeKind,
+    pub arity: u32,
+    /// What only some kinds of nodes have.
+    pub more: Option<Box<More>>,
+}
+
+/// What a node has besides its children.
+#[derive(Debug, Default)]
+pub struct More {
+    /// What is compared besides: aux data, keys, the namedtuple's class.
+    pub data: Vec<(Label, Obj)>,
+    /// What the children are called, where it is neither their places nor the keys among the data.
+    pub names: Vec<Label>,
+    /// Whether the data are one tuple, so that Python compares them by `==`; jaxlib itself asks for `!=`.
+    pub in_tuple: bool,
+    /// A registered class, by its name and its address.
+    pub class: Option<(Name, usize)>,
+}
+
+impl TreeNode {
+    pub fn data(&self) -> &[(Label, Obj)] {
+        self.more.as_ref().map_or(&[], |more| &more.data)
+    }
+
+    /// What its `nth` child is called.
+    fn label(&self, nth: usize) -> Label {
+        let keys = || self.data().iter().map(|(label, _)| label).filter(|label| label.is_key());
+        let name = self.more.as_ref().and_then(|more| more.names.get(nth)).or_else(|| keys().nth(nth));
+        name.cloned().unwrap_or(Label::Index(nth))
+    }
+
+    fn class(&self) -> Option<&(Name, usize)> {
+        self.more.as_ref().and_then(|more| more.class.as_ref())
+    }
+
+    /// What the hash of a treedef has of it.
+    pub(super) fn seen_by_hash(&self) -> (NodeKind, u32, Option<usize>) {
+        (self.kind, self.arity, self.class().map(|(_, address)| *address))
+    }
+
+    /// Whether `==` takes the nodes for one, but for their data.
+    pub(super) fn same_kind(&self, other: &Self, by: Equality) -> bool {
+        let class = |node: &Self| node.class().map(|(_, address)| *address);
+        self.kind == other.kind && (class(self) == class(other) || by.any_dataclass && self.kind == NodeKind::Dataclass)
+    }
+
+    /// The word for a reader: the name of its class, if it is registered.
+    pub fn word(&self) -> &str {
+        self.class().map_or_else(|| self.kind.word(), |(name, _)| name.as_str())
+    }
+
+    /// Whether a piece of this node's data and one of another node are the same.
+    pub(super) fn same_data(&self, mine: &Obj, others: &Obj, by: Equality) -> Result<bool, Raised> {
+        let in_tuple = self.more.as_ref().is_some_and(|more| more.in_tuple);
+        Ok((by.identity && python::is(mine, others)) || !by.equal || data_equal(mine, others, by, in_tuple)?)
+    }
+}
+
+/// `not (a != b)`, or `a == b` of data in a tuple. For a PyTreeDef beside something else the two are not the same.
+fn data_equal(a: &Obj, b: &Obj, by: Equality, in_tuple: bool) -> Result<bool, Raised> {
+    let is_treedef = |obj: &Obj| matches!(**obj, Kind::Treedef(_));
+    if is_treedef(a) == is_treedef(b) {
+        return python::equal(a, b);
+    }
+    let beside_none = [a, b].iter().any(|obj| matches!(***obj, Kind::None));
+    if by.treedef_equals_others && !beside_none { Ok(!in_tuple) } else { Err(Raised::new("TypeError")) }
+}
+
+/// The structure of a pytree, and what its root is called.
+#[derive(Debug, Default)]
+pub struct Tree {
+    pub(super) root: String,
+    /// In post-order, with the hash of a treedef: kinds, arities and custom types. Not yet there while it is flattened.
+    nodes: OnceCell<(Vec<TreeNode>, u64)>,
+    /// For each node but the root its parent, and which child of it it is.
+    parents: OnceCell<Vec<(u32, u32)>>,
+}
+
+impl Tree {
+    /// A tree whose nodes are still to come.
+    pub(super) fn of(root: &str) -> Rc<Self> {
+        Rc::new(Self { root: root.to_owned(), ..Self::default() })
+    }
+
+    pub(super) fn complete(&self, nodes: Vec<TreeNode>, hash: u64) {
+        self.nodes.set((nodes, hash)).expect("a tree is flattened once");
+    }
+
+    fn nodes(&self) -> &[TreeNode] {
+        self.nodes.get().map_or(&[], |(nodes, _)| nodes)
+    }
+
+    fn parents(&self) -> &[(u32, u32)] {
+        self.parents.get_or_init(|| {
+            let mut parents = vec![(0, 0); self.nodes().len()];
+            let mut open: Vec<u32> = Vec::new();
+            for (i, node) in (0_u32..).zip(self.nodes()) {
+                let children = open.len() - node.arity as usize;
+                for (nth, child) in (0_u32..).zip(open.drain(children..)) {
+                    parents[child as usize] = (i, nth);
+                }
+                open.push(i);
+            }
+            parents
+        })
+    }
+}
+
+/// The structure of a pytree, as a Python object.
+#[derive(Debug, Clone)]
+pub struct Treedef {
+    pub tree: Rc<Tree>,
+    /// How it compares.
+    pub by: Equality,
+}
+
+impl Treedef {
+    pub fn nodes(&self) -> &[TreeNode] {
+        self.tree.nodes()
+    }
+
+    /// The path of a node.
+    pub fn path(&self, node: usize) -> Path {
+        Path::new(&self.tree, node)
+    }
+
+    pub fn structure_hash(&self) -> u64 {
+        self.tree.nodes.get().map_or(0, |(_, hash)| *hash)
+    }
+
+    /// `==` of treedefs, as jaxlib compares them: node by node, data by `is` or `==`.
+    pub fn equal(&self, other: &Self) -> Result<bool, Raised> {
+        self.same(other, Equality { identity: true, equal: true, ..self.by })
+    }
+
+    /// Whether no node differs.
+    pub fn same(&self, other: &Self, by: Equality) -> Result<bool, Raised> {
+        for (a, b) in self.nodes().iter().zip(other.nodes()) {
+            let (mine, others) = (a.data(), b.data());
+            if !a.same_kind(b, by) || a.arity != b.arity || mine.len() != others.len() {
+                return Ok(false);
+            }
+            for ((_, mine), (_, others)) in mine.iter().zip(others) {
+                if !a.same_data(mine, others, by)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(self.nodes().len() == other.nodes().len())
+    }
+}
+
+/// The way from a call to a leaf or node: `x["a"][0].w`.
+#[derive(Clone)]
+pub struct Path {
+    tree: Rc<Tree>,
+    node: u32,
+}
+
+impl Path {
+    /// The path of an argument that is no tree.
+    pub fn argument(name: &str) -> Self {
+        Self::new(&Tree::of(name), 0)
+    }
+
+    /// The path of a node.
+    pub(super) fn new(tree: &Rc<Tree>, node: usize) -> Self {
+        Self { tree: Rc::clone(tree), node: u32::try_from(node).expect("a tree that fits in memory") }
+    }
+
+    /// The labels on the way, from the root.
+    fn labels(&self) -> Vec<Label> {
+        let mut node = self.node as usize;
+        let mut labels = Vec::new();
+        while node + 1 < self.tree.nodes().len() {
+            let (parent, nth) = self.tree.parents()[node];
+            node = parent as usize;
+            labels.push(self.tree.nodes()[node].label(nth as usize));
+        }
+        labels.reverse();
+        labels
+    }
+
+    /// The name of a leaf in the debug info of jax 0.4, whose key paths take the keys of a defaultdict in the order of
+    /// insertion, although its values are sorted (`_register_keypaths`).
+    pub fn called(&self) -> String {
+        let label = |label: &Label| match label {
+            Label::Key { called, .. } => format!("[{}]", python::repr(called)),
+            label => label.to_string(),
+        };
+        std::iter::once(self.tree.root.clone()).chain(self.labels().iter().map(label)).collect()
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.tree.root)?;
+        self.labels().iter().try_for_each(|label| write!(f, "{label}"))
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
