@@ -211,6 +211,8 @@ pub enum Library {
     Key {
         /// The implementation of the keys.
         prng: Prng,
+        /// Where it lives.
+        placement: Placement,
     },
     /// A `numpy.ndarray`.
     Numpy {
@@ -435,7 +437,7 @@ impl FromStr for Array {
                 return Err(impossible("a PRNG key array is a plain jax.Array"));
             }
             let dtype = Dtype::named("u32").expect("u32 is in the table");
-            return Ok(Self { library: Library::Key { prng }, dtype, shape, fill });
+            return Ok(Self { library: Library::Key { prng, placement: Placement::default() }, dtype, shape, fill });
         }
         if element.is_empty() || !element.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err(form());
@@ -475,7 +477,7 @@ impl Array {
     /// The text form, and whether it says everything.
     pub(super) fn text(&self) -> (String, bool) {
         let mut text = String::new();
-        let mut whole = true;
+        let whole;
         let mut device = None;
         match &self.library {
             Library::Jax { weak, placement } => {
@@ -486,7 +488,8 @@ impl Array {
                     Placement { device: device.unwrap_or(0), committed: device.is_some(), ..Placement::default() };
                 whole = said == *placement;
             }
-            Library::Key { prng } => {
+            Library::Key { prng, placement } => {
+                whole = *placement == Placement::default();
                 text.push_str("key<");
                 text.push_str(prng.tag());
                 text.push('>');
@@ -527,7 +530,7 @@ impl fmt::Display for Array {
                     write!(f, ":{}", format!("{order:?}").to_lowercase())?;
                 }
             }
-            Library::Jax { placement, .. } => {
+            Library::Jax { placement, .. } | Library::Key { placement, .. } => {
                 if let Some(sharding) = &placement.sharding {
                     let axes: Vec<_> = sharding.mesh.iter().map(|(name, size)| format!("{name}:{size}")).collect();
                     let spec: Vec<_> =
@@ -547,7 +550,6 @@ impl fmt::Display for Array {
                     write!(f, " in {kind}")?;
                 }
             }
-            Library::Key { .. } => {}
         }
         Ok(())
     }
@@ -592,10 +594,9 @@ impl TryFrom<ArrayForm> for Array {
                 if form.order != MemoryOrder::C || form.subclass != Subclass::Ndarray {
                     return Err(impossible("`order` and `subclass` belong to NumPy arrays: write `np:…`"));
                 }
-                if form.placement != Placement::default() {
-                    let Library::Jax { placement, .. } = library else {
-                        return Err(impossible("a PRNG key array can't be placed yet"));
-                    };
+                if let Library::Jax { placement, .. } | Library::Key { placement, .. } = library
+                    && form.placement != Placement::default()
+                {
                     if placement.committed {
                         return Err(impossible("give the device once: `@` or `placement`"));
                     }
@@ -614,8 +615,9 @@ impl From<&Array> for ArrayForm {
             Library::Numpy { order, subclass, .. } => {
                 (std::mem::take(order), std::mem::take(subclass), Placement::default())
             }
-            Library::Jax { placement, .. } => (MemoryOrder::C, Subclass::Ndarray, std::mem::take(placement)),
-            Library::Key { .. } => (MemoryOrder::C, Subclass::Ndarray, Placement::default()),
+            Library::Jax { placement, .. } | Library::Key { placement, .. } => {
+                (MemoryOrder::C, Subclass::Ndarray, std::mem::take(placement))
+            }
         };
         Self { aval: bare.text().0, order, subclass, placement }
     }

@@ -370,6 +370,9 @@ pub struct PartialForm {
 pub struct MethodForm {
     /// The instance. Every class of a case has the method `method`.
     pub of: Value,
+    /// The name of the method of a class that no case made, in a recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// A wrapper around a function.

@@ -255,7 +255,7 @@ impl Namespace {
                     Kind::Record { class, .. } if matches!(class.root(), Class::Module { .. }) => {
                         Kind::ModuleMethod(of)
                     }
-                    _ => Kind::Method(of),
+                    _ => Kind::Method(of, method.name.clone()),
                 }
             }
             Form::Wrap(wrap) => {

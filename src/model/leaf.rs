@@ -144,14 +144,13 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
                 Library::Jax { .. } | Library::Key { .. } => array.dtype,
             },
             prng: match array.library {
-                Library::Key { prng } => Some(prng),
+                Library::Key { prng, .. } => Some(prng),
                 _ => None,
             },
             weak: matches!(array.library, Library::Jax { weak: true, .. }),
             strong_when_missed: false,
             placement: match &array.library {
-                Library::Jax { placement, .. } => Some(placement.clone()),
-                Library::Key { .. } => Some(Placement::default()),
+                Library::Jax { placement, .. } | Library::Key { placement, .. } => Some(placement.clone()),
                 Library::Numpy { .. } => None,
             },
             moved: false,

@@ -124,8 +124,8 @@ pub enum Kind {
         args: Vec<Obj>,
         kwargs: Vec<(Name, Obj)>,
     },
-    /// A bound method.
-    Method(Obj),
+    /// A bound method, with its name if that isn't `method`.
+    Method(Obj, Option<String>),
     /// The `BoundMethod` of an `equinox.Module`: itself a Module.
     ModuleMethod(Obj),
     /// A wrapper of equinox (`filter_jit(f)`): a Module whose only leaf is the function.

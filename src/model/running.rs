@@ -155,7 +155,7 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
     Output::new(Box::new(move || {
         let array = |leaf: &Leaf| -> Obj {
             let library = match leaf.aval.prng {
-                Some(prng) => Library::Key { prng },
+                Some(prng) => Library::Key { prng, placement: placement.clone() },
                 None => Library::Jax { weak: leaf.aval.weak, placement: placement.clone() },
             };
             let (dtype, shape) = (leaf.aval.dtype, leaf.aval.shape.clone());

@@ -144,7 +144,7 @@ def _subclass(value: np.ndarray, subclass: str) -> np.ndarray:
 def _jax(parts: dict[str, Any], placement: dict[str, Any], *, shared: bool) -> jax.Array:
     try:
         if parts["key"]:
-            return _key(parts)
+            return _placed(_key(parts), parts, placement)
         value = _uncommitted(parts, placement.get("device", 0) if not placement.get("committed") else 0, shared)
         return _placed(value, parts, placement)
     except (TypeError, ValueError, KeyError, NotImplementedError) as error:

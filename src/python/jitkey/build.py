@@ -155,6 +155,8 @@ class Builder:
         return tuple(items) if form["in"] == "tuple" else items
 
     def _method(self, form: dict[str, Any]) -> Any:
+        if form.get("name") is not None:
+            raise Unsupported("a method that no class of a case has")
         return self.value(form["of"]).method
 
     def _wrap(self, form: dict[str, Any]) -> Any:

@@ -44,7 +44,6 @@ class Objects(Recorder):
         """The names that were used since this was cleared."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
         self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
-        self._methods: dict[tuple[Any, Any], str] = {}
         self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
         self._texts: set[tuple[type, str]] = set()
         self._count = 0
@@ -115,17 +114,10 @@ class Objects(Recorder):
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
         if _is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes))
-        if isinstance(value, types.MethodType):
-            of, function = self._named(value.__self__), self._named(value.__func__)
-            key = (of.get("ref"), function.get("ref"))
-            if key not in self._methods:
-                self._methods[key] = self._add(value)
-            name = self._methods[key]
-        elif not type(value).__weakrefoffset__ and _is_compared(value) and equal(value, value):
+        if not type(value).__weakrefoffset__ and _is_compared(value) and equal(value, value):
             # It would have to be held to be known by its identity.
             return self._equal_to_others(value)
-        else:
-            name = self.name_of(value) or self._weakly(value)
+        name = self.name_of(value) or self._weakly(value)
         self.used.add(name)
         return {"ref": name}
 
@@ -150,6 +142,9 @@ class Objects(Recorder):
         inner = body(value)
         if isinstance(value, types.FunctionType):
             self.objects[name] = {"def": {"name": function_text(value), **_params(self, value)}}
+        elif isinstance(value, types.MethodType):
+            called = getattr(value.__func__, "__qualname__", type(value.__func__).__name__)
+            self.objects[name] = {"method": {"of": self.one(value.__self__), "name": called}}
         elif _stands_for(value, inner):
             self.objects[name] = {"def": {"name": function_text(inner), **_params(self, inner)}}
         elif type(value) is type(A_JIT):

@@ -152,7 +152,7 @@ def equal(one: Any, other: Any) -> bool:
 def _array(value: jax.Array) -> Any:
     aval = _weak_aval(value)
     if isinstance(value.sharding, jax.sharding.NamedSharding):
-        return {"array": {"aval": aval, "placement": {"sharding": _named_sharding(value.sharding, is_key=aval.startswith("key<"))}}}
+        return {"array": {"aval": aval, "placement": {"sharding": _named_sharding(value.sharding)}}}
     if not isinstance(value.sharding, jax.sharding.SingleDeviceSharding):
         raise Unsupported(f"recording an array of the sharding {value.sharding}")
     (device,) = value.devices()
@@ -161,11 +161,11 @@ def _array(value: jax.Array) -> Any:
     return f"{aval}@{device.id}"
 
 
-def _named_sharding(sharding: jax.sharding.NamedSharding, *, is_key: bool) -> dict[str, Any]:
+def _named_sharding(sharding: jax.sharding.NamedSharding) -> dict[str, Any]:
     """A named sharding, if a case has words for it: each dimension split over one axis at most, in the default memory."""
     mesh, spec = sharding.mesh, list(sharding.spec)
     explicit = any(kind.name != "Auto" for kind in getattr(mesh, "axis_types", None) or ())
-    if is_key or explicit or sharding.memory_kind not in (None, "device", "unpinned_host") or not all(
+    if explicit or sharding.memory_kind not in (None, "device", "unpinned_host") or not all(
         axis is None or isinstance(axis, str) for axis in spec
     ):
         raise Unsupported(f"recording an array of the sharding {sharding}")

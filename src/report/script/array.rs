@@ -8,7 +8,10 @@ impl Writer<'_> {
     pub(super) fn array(&mut self, array: &Array) -> String {
         match &array.library {
             Library::Jax { weak, placement } => self.jax_array(array, *weak, placement),
-            Library::Key { prng } => key(array, *prng),
+            Library::Key { prng, placement } => match self.place(placement) {
+                Some(place) => format!("jax.device_put({}, {place})", key(array, *prng)),
+                None => key(array, *prng),
+            },
             Library::Numpy { big_endian, order, subclass } => {
                 let dtype = if *big_endian { big(array.dtype) } else { numpy(array.dtype) };
                 let made = ordered(array, &dtype, *order);
@@ -68,7 +71,7 @@ impl Writer<'_> {
     pub(super) fn shape_dtype_struct(array: &Array) -> String {
         let mut text = format!("jax.ShapeDtypeStruct({}, ", shape(&array.shape));
         match &array.library {
-            Library::Key { prng } => text += &format!("{}.dtype", one_key(1, *prng)),
+            Library::Key { prng, .. } => text += &format!("{}.dtype", one_key(1, *prng)),
             _ => text += &numpy(array.dtype),
         }
         if let Library::Jax { weak, placement } = &array.library {
