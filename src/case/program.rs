@@ -220,12 +220,14 @@ pub struct Mutation {
 }
 
 /// Which caches are cleared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ClearScope {
     /// `f.clear_cache()` of the function under test.
     Function,
+    /// `f.clear_cache()` of the wrapper that earlier calls went through, in a recording.
+    Wrapper(Name),
     /// `jax.clear_caches()`
     Jax,
     /// `equinox.clear_caches()`

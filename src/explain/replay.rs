@@ -27,7 +27,7 @@ impl Replay {
         for line in &recording.lines {
             let line = match line {
                 Line::Clear(scope) => {
-                    replay.push(Step::Clear(*scope), None);
+                    replay.push(Step::Clear(scope.clone()), None);
                     continue;
                 }
                 Line::Call(line) => line,

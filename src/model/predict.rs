@@ -186,7 +186,7 @@ impl<'c> Simulation<'c> {
             }
             Step::Mutate(mutation) => self.mutate(mutation)?,
             Step::Delete(name) => self.gone.delete(self.names.object(name)),
-            Step::Clear(scope) => self.clear(*scope)?,
+            Step::Clear(scope) => self.clear(scope)?,
             Step::Fill(fill) => self.fill(fill)?,
         }
         Ok(None)
@@ -231,7 +231,7 @@ impl<'c> Simulation<'c> {
         }
     }
 
-    fn clear(&mut self, scope: ClearScope) -> Result<(), ModelError> {
+    fn clear(&mut self, scope: &ClearScope) -> Result<(), ModelError> {
         match scope {
             ClearScope::Jax => {
                 self.tables.iter_mut().for_each(|entries| entries.clear(None));
@@ -244,16 +244,27 @@ impl<'c> Simulation<'c> {
             ClearScope::Equinox => {}
             ClearScope::Function => {
                 let owner = self.wrappers.of(self.profile.keyed_by, None, None, &self.function, &self.case.options);
-                for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
-                    match table.table {
-                        // Cleared for every function (`jit_evict_fn`).
-                        TableName::Infer => entries.clear(None),
-                        _ => entries.clear(Some(&owner)),
-                    }
+                self.evict(&owner);
+            }
+            // What nothing was called through, or is gone, has left nothing.
+            ClearScope::Wrapper(name) => {
+                if let Some(owner) = self.wrappers.named(name) {
+                    self.evict(&owner);
                 }
             }
         }
         Ok(())
+    }
+
+    /// What `f.clear_cache()` does (`jax/_src/pjit.py`, `jit_evict_fn`).
+    fn evict(&mut self, owner: &Obj) {
+        for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
+            match table.table {
+                // Cleared for every function.
+                TableName::Infer => entries.clear(None),
+                _ => entries.clear(Some(owner)),
+            }
+        }
     }
 
     /// Builds the objects of `call`.

@@ -1,6 +1,6 @@
 //! What a wrapper makes of the function under test, where the tables have that and not the function itself.
 
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use super::object::{Kind, Obj};
 use crate::case::{Form, JitOptions, Name, Value};
@@ -9,7 +9,11 @@ use crate::spec::KeyedBy;
 /// The wrappers of a case: user code makes one for each function that it keeps and each set of options, or several
 /// that a case tells apart by name.
 #[derive(Debug, Default)]
-pub struct Wrappers(Vec<(Obj, Vec<Wrapper>)>);
+pub struct Wrappers {
+    made: Vec<(Obj, Vec<Wrapper>)>,
+    /// What the tables have for those with a name.
+    named: Vec<(Name, Weak<Kind>)>,
+}
 
 #[derive(Debug)]
 struct Wrapper {
@@ -28,6 +32,26 @@ impl Wrappers {
         function: &Obj,
         options: &JitOptions,
     ) -> Obj {
+        let owner = self.owner(by, form, name, function, options);
+        if let Some(name) = name.filter(|name| !self.named.iter().any(|(known, _)| known == *name)) {
+            self.named.push((name.clone(), Rc::downgrade(&owner)));
+        }
+        owner
+    }
+
+    /// What the tables have for the wrapper of that name, if something was called through it and it is still there.
+    pub fn named(&self, name: &Name) -> Option<Obj> {
+        self.named.iter().find(|(known, _)| known == name).and_then(|(_, owner)| owner.upgrade())
+    }
+
+    fn owner(
+        &mut self,
+        by: KeyedBy,
+        form: Option<&Value>,
+        name: Option<&Name>,
+        function: &Obj,
+        options: &JitOptions,
+    ) -> Obj {
         let wrapped = || Rc::new(Kind::Opaque(Rc::clone(function)));
         let kept = |form: &Value| matches!(form, Value::Form(form) if matches!(**form, Form::Ref(_)));
         if by == KeyedBy::Function {
@@ -36,11 +60,11 @@ impl Wrappers {
         if !form.is_none_or(kept) {
             return wrapped();
         }
-        let i = self.0.iter().position(|(known, _)| Rc::ptr_eq(known, function)).unwrap_or_else(|| {
-            self.0.push((Rc::clone(function), Vec::new()));
-            self.0.len() - 1
+        let i = self.made.iter().position(|(known, _)| Rc::ptr_eq(known, function)).unwrap_or_else(|| {
+            self.made.push((Rc::clone(function), Vec::new()));
+            self.made.len() - 1
         });
-        let wrappers = &mut self.0[i].1;
+        let wrappers = &mut self.made[i].1;
         if let Some(known) = wrappers.iter().find(|known| known.options == *options && known.name.as_ref() == name) {
             return Rc::clone(&known.object);
         }
@@ -51,6 +75,6 @@ impl Wrappers {
 
     /// Lets go of the wrappers of functions that nothing else holds.
     pub fn forget_dropped(&mut self) {
-        self.0.retain(|(function, wrappers)| Rc::strong_count(function) > 1 + wrappers.len());
+        self.made.retain(|(function, wrappers)| Rc::strong_count(function) > 1 + wrappers.len());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::case::{Behaviour, Case, Step};
+use crate::case::{Behaviour, Case, ClearScope, Step};
 use crate::check::{Alone, Finding, Summary};
 use crate::target::About;
 
@@ -219,6 +219,7 @@ pub(super) fn steps(case: &Case) -> Vec<(String, Option<usize>)> {
         Step::Delete(name) => (format!("{name}.delete()"), None),
         Step::Mutate(mutation) => (format!("{} is changed", mutation.object), None),
         Step::Fill(fill) => (format!("{} × {}", fill.calls, fill.call), None),
+        Step::Clear(ClearScope::Wrapper(name)) => (format!("{name}.clear_cache()"), None),
         Step::Clear(scope) => (format!("clear {scope:?}").to_lowercase(), None),
     };
     case.steps.iter().map(line).collect()

@@ -128,6 +128,16 @@ def _clearing_hooked(scope: str, original: Callable[[], None]) -> Callable[[], N
     return hook
 
 
+def _evicting_hooked(original: Callable[[Any], None]) -> Callable[[Any], None]:
+    @functools.wraps(original)
+    def hook(self: Any) -> None:
+        if active is not None:
+            active.evicted(self)
+        original(self)
+
+    return hook
+
+
 _installed: list[str] = []
 
 
@@ -144,6 +154,10 @@ def install() -> None:
                 method = _hooked("jax.jit", getattr(pjit, f"jit_{via}"), via)
                 setattr(pjit, f"jit_{via}", method)
                 setattr(made, via, method)
+        evict = "jit_evict_fn" if hasattr(pjit, "jit_evict_fn") else "_cpp_pjit_evict_fn"
+        evicting = _evicting_hooked(getattr(pjit, evict))
+        setattr(pjit, evict, evicting)
+        made.clear_cache = evicting
         infer_params = pjit._infer_params
 
         def hook(*args: Any, **kwargs: Any) -> Any:

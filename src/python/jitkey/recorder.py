@@ -132,7 +132,14 @@ class Recording:
             codes(functions),
         )
 
-    def cleared(self, scope: str) -> None:
+    def evicted(self, wrapper: Any) -> None:
+        """Records that the caches of one function were cleared, if it was called before."""
+        with self._lock:
+            wrapped = self._wrappers.get(id(wrapper))
+        if wrapped is not None:
+            self.cleared({"wrapper": wrapped.ref})
+
+    def cleared(self, scope: Any) -> None:
         """Records that caches were cleared."""
         with self._lock:
             self._known.forget_all()

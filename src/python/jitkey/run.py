@@ -314,7 +314,9 @@ class _Run:
         del dropped
         gc.collect()
 
-    def _clear(self, scope: str) -> None:
+    def _clear(self, scope: Any) -> None:
+        if isinstance(scope, dict):
+            raise Unsupported("clearing what a recorded wrapper has cached")
         if scope == "jax":
             jax.clear_caches()
         elif scope == "equinox":

@@ -77,7 +77,7 @@ impl<'c> Writer<'c> {
                     let wrapper = self.wrapper(&mut state, None, &self.case.options, None)?;
                     state.push(format!("{wrapper}.clear_cache()"));
                 }
-                Step::Clear(ClearScope::Function) => {
+                Step::Clear(ClearScope::Function | ClearScope::Wrapper(_)) => {
                     return Err(ScriptError::new(format!("clearing one function of {}", self.api.name)));
                 }
             }
