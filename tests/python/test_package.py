@@ -71,6 +71,29 @@ def test_it_decorates():
         guarded([3, 4])
 
 
+def test_what_jax_wraps_is_the_programs():
+    step = jax.jit(jax.value_and_grad(lambda x: (x**2).sum()))
+    with fails("value_and_grad_f of <lambda> .* compiled twice"), jitkey.assert_no_recompile():
+        step(jnp.ones(3))
+        step(jnp.ones(4))
+
+
+def test_a_call_that_raises_is_no_compile():
+    @jax.jit
+    def step(x):
+        return x + jnp.ones(3)
+
+    with jitkey.assert_no_recompile():
+        step(jnp.ones(3))
+        with pytest.raises(TypeError):
+            step(jnp.ones(4))
+
+
+def test_nothing_compiles_without_jit():
+    with jitkey.assert_no_recompile(0), jax.disable_jit():
+        run([3])
+
+
 def test_what_is_raised_inside_comes_out():
     with pytest.raises(ZeroDivisionError), jitkey.assert_no_recompile():
         run([3, 4])
@@ -101,7 +124,7 @@ def test_not_asked(): run([1, 2])
 def test_too_often(no_recompile): run([1, 2])
 @pytest.mark.recompiles(step=2)
 def test_budget(no_recompile): run([1, 2])
-@pytest.mark.recompiles(2)
+@pytest.mark.recompiles(times=2)
 class TestBudget:
     def test_for_all(self, no_recompile): run([1, 2])
     def test_over(self, no_recompile): run([1, 2, 3])

@@ -29,6 +29,12 @@ def main() -> None:
     asked = parser.parse_args()
     if importlib.util.find_spec("jax") is None:
         sys.exit(environment.complain(f"this Python has no jax; install it with `{sys.executable} -m pip install jax`"))
+    try:
+        # Not first when the program imports jax.
+        output = os.path.abspath(asked.output)
+        open(output, "w").close()
+    except OSError as error:
+        sys.exit(f"jitkey: {asked.output} can't be written: {error.strerror}")
     sys.argv = [asked.program, *asked.arguments]
     with contextlib.ExitStack() as recorded:
         begun: list[Recording] = []
@@ -36,7 +42,7 @@ def main() -> None:
         def begin() -> None:
             from .recorder import recording
 
-            begun.append(recorded.enter_context(recording(asked.output)))
+            begun.append(recorded.enter_context(recording(output)))
 
         def hook_equinox() -> None:
             from . import hooks
@@ -49,10 +55,10 @@ def main() -> None:
         when_imported("equinox", hook_equinox)
         try:
             if asked.module:
-                sys.path.insert(0, os.getcwd())
                 runpy.run_module(asked.program, run_name="__main__", alter_sys=True)
             else:
-                sys.path.insert(0, os.path.dirname(os.path.abspath(asked.program)))
+                # `python -m` put the working directory there.
+                sys.path[0] = os.path.dirname(os.path.realpath(asked.program))
                 runpy.run_path(asked.program, run_name="__main__")
         finally:
             if begun:

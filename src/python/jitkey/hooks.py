@@ -1,13 +1,15 @@
 """The hooks of a recording: what stands between a program and the libraries whose caches it uses.
 
-Nothing of the program is wrapped or replaced: the `__call__` of the classes that `jax.jit` and `equinox.filter_jit` return is
-hooked, so that functions that were jitted before are recorded as well, and keep their identity.
+The `__call__` of the classes that `jax.jit` and `equinox.filter_jit` return is hooked, so that functions that were jitted before
+are recorded as well, and keep their identity. The loops of `jax.lax` and `jax.clear_caches` are replaced in every module that has
+them while a recording is under way.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import sys
 import threading
 import types
@@ -49,7 +51,10 @@ def profiled(runs: Callable[[], Any]) -> Any:
     """What `runs` returns; whether one of the functions under the call runs meanwhile is seen by Python's profiler, unless the
     program has one."""
     codes, missed = local.codes, local.missed
-    if not codes or missed is None or sys.getprofile() is not None:
+    if codes and sys.getprofile() is not None:
+        # The program has a profiler itself: jax's own event has to do.
+        local.codes = frozenset()
+    if not local.codes or missed is None:
         return runs()
 
     def profile(frame: types.FrameType, event: str, _: Any) -> None:
@@ -70,7 +75,7 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
     @functools.wraps(original, updated=())
     def hook(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         recording = active
-        if recording is None or local.inside or not core.trace_state_clean():
+        if recording is None or local.inside or not core.trace_state_clean() or jax.config.jax_disable_jit:
             return original(self, *args, **kwargs)
         return recording.call(api, self, args, kwargs, original, via)
 
@@ -89,8 +94,10 @@ def replace() -> Callable[[], None]:
     replaced: list[tuple[dict[str, Any], str, Any, Any]] = []
     for module in list(sys.modules.values()):
         namespace = getattr(module, "__dict__", None)
-        name = getattr(module, "__name__", "")
-        if not isinstance(namespace, dict) or (name not in ("jax", "jax.lax") and name.partition(".")[0] == "jax"):
+        name = getattr(module, "__name__", None)
+        if not isinstance(namespace, dict) or not isinstance(name, str):
+            continue
+        if name not in ("jax", "jax.lax") and name.partition(".")[0] == "jax":
             continue
         for attribute, value in list(namespace.items()):
             hook = hooks.get(id(value))
@@ -111,7 +118,7 @@ def _loop_hooked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def hook(*args: Any, **kwargs: Any) -> Any:
         recording = active
-        if recording is None or local.inside or not core.trace_state_clean():
+        if recording is None or local.inside or not core.trace_state_clean() or jax.config.jax_disable_jit:
             return original(*args, **kwargs)
         return recording.loop(name, original, args, kwargs)
 
@@ -173,6 +180,8 @@ def install() -> None:
 
         pjit._infer_params = hook
         jax.monitoring.register_event_duration_secs_listener(_listen)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_forked)
         when_imported("equinox", hook_equinox)
 
 
@@ -185,6 +194,14 @@ def hook_equinox() -> None:
     made = type(equinox.filter_jit(lambda: None))
     made.__call__ = _hooked("equinox.filter_jit", made.__call__)
     equinox.clear_caches = _clearing_hooked("equinox", equinox.clear_caches)
+
+
+def _forked() -> None:
+    """A child would write to the file of its parent, what stands in the buffer first."""
+    global active
+    if active is not None:
+        active.lead_to(os.devnull)
+        active = None
 
 
 def _listen(event: str, _duration: float, **_: Any) -> None:

@@ -22,21 +22,27 @@ def when_imported(name: str, then: Callable[[], None]) -> None:
 
 class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self, name: str, then: Callable[[], None]) -> None:
-        self._name, self._then = name, then
+        self._name, self._then, self._asking = name, then, False
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, _target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """The spec that the other finders give, whose loader tells us."""
-        if fullname != self._name:
+        if fullname != self._name or self._asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._asking = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._asking = False
         if spec is None or spec.loader is None:
             return None
         executes = spec.loader.exec_module
 
         def exec_module(module: types.ModuleType) -> None:
+            # Who only asks for the spec doesn't import it.
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             executes(module)
             self._then()
 

@@ -19,7 +19,7 @@ from jax._src.tree_util import default_registry
 from .dtypes import dtype_name
 from .errors import Unsupported
 from .record import Recorder, equal, identifier, is_module
-from .source import body, function_text
+from .source import body, function_text, is_program
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
@@ -207,6 +207,8 @@ class Objects(Recorder):
         if isinstance(value, float) and hasattr(value, "dtype") and not isinstance(value, np.generic):
             # A literal of jax's own, with the dtype that it had as an array.
             return {"numpy_scalar": [dtype_name(value.dtype), float(value)]}
+        if isinstance(value, (complex, np.generic, np.ndarray)):
+            raise Unsupported(f"recording a {type(value).__name__}")
         for base in (int, float, str):
             if isinstance(value, base) and not isinstance(value, np.generic):
                 name = self._class(value, {"subclass": {"of": base.__name__}})
@@ -300,7 +302,7 @@ def _params(objects: Objects, function: types.FunctionType) -> dict[str, Any]:
     """The parameters of a function; nothing if a case has no words for them."""
     params: list[Any] = []
     try:
-        signature = inspect.signature(function, follow_wrapped=False)
+        signature = inspect.signature(function, follow_wrapped=not is_program(function))
     except (TypeError, ValueError):
         return {}
     starred = False

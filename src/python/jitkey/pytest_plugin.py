@@ -40,7 +40,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
     from .guard import RecompileError, assert_no_recompile
 
     marker = item.get_closest_marker("recompiles")
-    times, functions = ((), {}) if marker is None else (marker.args, marker.kwargs)
+    times, functions = ((), {}) if marker is None else (marker.args, dict(marker.kwargs))
+    if "times" in functions:
+        times = (functions.pop("times"),)
     try:
         with assert_no_recompile(*times, functions=functions, baseline=item.config.getoption("recompile_baseline")):
             return (yield)

@@ -157,7 +157,7 @@ def _array(value: jax.Array) -> Any:
         raise Unsupported(f"recording an array of the sharding {value.sharding}")
     (device,) = value.devices()
     if not value._committed:
-        return aval
+        return aval if device.id == 0 else {"array": {"aval": aval, "placement": {"device": device.id}}}
     return f"{aval}@{device.id}"
 
 

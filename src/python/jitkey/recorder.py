@@ -30,7 +30,7 @@ from .errors import Unsupported, describe
 from .hooks import local
 from .objects import NAME, Objects, is_plain
 from .observe import LAYERS
-from .source import LIBRARY, body, caller, code, codes, place
+from .source import body, caller, code, codes, is_program, place, transformation
 
 VERSION = 1
 """Of the format of recordings."""
@@ -49,14 +49,14 @@ def recording(file: str | os.PathLike[str] = "recording.jsonl") -> Iterator[Reco
     if hooks.active is not None:
         raise RuntimeError("a recording is under way already")
     hooks.install()
-    with open(file, "w", encoding="utf-8") as stream:
-        hooks.active = Recording(stream)
-        put_back = hooks.replace()
+    with open(file, "w", encoding="utf-8") as stream, contextlib.ExitStack() as undone:
+        begun = Recording(stream)
+        undone.callback(hooks.replace())
+        hooks.active = begun
         try:
-            yield hooks.active
+            yield begun
         finally:
             hooks.active = None
-            put_back()
 
 
 @dataclasses.dataclass
@@ -107,13 +107,18 @@ class Recording:
             wrapped = self._wrappers[key]
         if wrapped is None:
             return original(wrapper, *args, **kwargs)
+        local.inside = True
+        try:
+            signature = self._signature((wrapped.ref, via), wrapped, args, kwargs)
+        finally:
+            local.inside = False
         return self._watched(
             {"api": api, "name": wrapped.name, "at": wrapped.at},
             lambda: {**self._call_of(wrapped, args, kwargs), "via": via},
             lambda: original(wrapper, *args, **kwargs),
             wrapped.codes,
             via,
-            self._signature((wrapped.ref, via), wrapped, args, kwargs),
+            signature,
         )
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -131,6 +136,12 @@ class Recording:
             lambda: hooks.profiled(lambda: original(*args, **kwargs)),
             codes(functions),
         )
+
+    def lead_to(self, file: str) -> None:
+        """From now on this process writes to another file."""
+        other = os.open(file, os.O_WRONLY)
+        os.dup2(other, self._stream.fileno())
+        os.close(other)
 
     def evicted(self, wrapper: Any) -> None:
         """Records that the caches of one function were cleared, if it was called before."""
@@ -155,6 +166,8 @@ class Recording:
         signature: _Signature | None = None,
     ) -> Any:
         """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
+        # What describing runs of the program's own is no call of it.
+        local.inside = True
         with self._lock:
             line["from"] = caller()
             self._known.forget(self._objects.dropped)
@@ -264,9 +277,12 @@ class Recording:
         """What belongs to the wrapper; None if it is a library's own."""
         fun = getattr(wrapper, "__wrapped__", None)
         inner, written = body(fun), code(fun)
-        file = os.path.abspath(written.co_filename) if written is not None else ""
-        if fun is None or file.startswith(LIBRARY):
+        if fun is None or (isinstance(inner, types.FunctionType) and not is_program(inner)):
             return None
+        name = getattr(inner, "__name__", type(inner).__name__)
+        by = transformation(fun)
+        if by is not None:
+            name = f"{by} of {name}"
         options, unknown = {}, None
         try:
             options = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
@@ -274,7 +290,7 @@ class Recording:
             unknown = f"recording the options of a wrapper ({type(error).__name__})"
         held = weakref.ref(wrapper)
         return _Wrapper(
-            name=getattr(inner, "__name__", type(inner).__name__),
+            name=name,
             at=place(written),
             ref=self._objects.fresh("wrapper"),
             function=lambda: attrgetter("__wrapped__")(held()),

@@ -15,17 +15,36 @@ LIBRARY = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, os.path.dirn
 
 
 def body(function: Any) -> Any:
-    """The Python function inside partials, methods and wrappers."""
+    """The Python function inside partials, methods and wrappers, those that jax makes included (`jax.grad`)."""
     for _ in range(16):
         if isinstance(function, functools.partial):
             function = function.func
         elif isinstance(function, types.MethodType):
             function = function.__func__
-        elif not isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):
+        elif hasattr(function, "__wrapped__") and not (isinstance(function, types.FunctionType) and is_program(function)):
             function = function.__wrapped__
         else:
             break
     return function
+
+
+def is_program(function: types.FunctionType) -> bool:
+    """Whether the function is written in the program, or in a library that isn't jax."""
+    return not os.path.abspath(function.__code__.co_filename).startswith(LIBRARY)
+
+
+def transformation(function: Any) -> str | None:
+    """What jax calls the function that it made of the program's: the innermost one."""
+    found = None
+    while isinstance(function, types.FunctionType) and not is_program(function) and hasattr(function, "__wrapped__"):
+        found, function = function, function.__wrapped__
+    if found is None:
+        return None
+    if found.__code__.co_name == "reraise_with_filtered_traceback":
+        # What shortens tracebacks stands around it.
+        around = [cell.cell_contents for cell in found.__closure__ or ()]
+        found = next((inner for inner in around if isinstance(inner, types.FunctionType)), found)
+    return str(found.__code__.co_name)
 
 
 def code(function: Any) -> types.CodeType | None:
@@ -61,8 +80,8 @@ def caller() -> str | None:
 
 def _is_hook(file: str) -> bool:
     if file not in _hooks:
-        wrapping: list[Any] = [sys.modules[name] for name in ("equinox", "flax") if name in sys.modules]
-        _hooks[file] = file.startswith((*LIBRARY, *(os.path.dirname(module.__file__) + os.sep for module in wrapping)))
+        wrapping = [getattr(sys.modules.get(name), "__file__", None) for name in ("equinox", "flax")]
+        _hooks[file] = file.startswith((*LIBRARY, *(os.path.dirname(made) + os.sep for made in wrapping if made)))
     return _hooks[file]
 
 
