@@ -40,6 +40,8 @@ class Local(threading.local):
     missed: set[str] | None = None
     inferring = 0
     """How many frames of `_infer_params` are open: what is traced outside of them is no body of the program's."""
+    profiler: Any = None
+    """The recorder's own, while it watches for a body."""
     codes: frozenset[types.CodeType] = frozenset()
     """Those of the functions under the call. If there are none, jax's own trace event has to do, which fires for less."""
 
@@ -51,10 +53,11 @@ def profiled(runs: Callable[[], Any]) -> Any:
     """What `runs` returns; whether one of the functions under the call runs meanwhile is seen by Python's profiler, unless the
     program has one."""
     codes, missed = local.codes, local.missed
-    if codes and sys.getprofile() is not None:
-        # The program has a profiler itself: jax's own event has to do.
-        local.codes = frozenset()
-    if not local.codes or missed is None:
+    current = sys.getprofile()
+    if not codes or missed is None or current is not None:
+        if current is not local.profiler:
+            # The program has a profiler itself: jax's own event has to do.
+            local.codes = frozenset()
         return runs()
 
     def profile(frame: types.FrameType, event: str, _: Any) -> None:
@@ -63,12 +66,14 @@ def profiled(runs: Callable[[], Any]) -> Any:
             if sys.getprofile() is profile:
                 sys.setprofile(None)
 
+    local.profiler = profile
     sys.setprofile(profile)
     try:
         return runs()
     finally:
         if sys.getprofile() is profile:
             sys.setprofile(None)
+        local.profiler = None
 
 
 def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callable[..., Any]:

@@ -302,7 +302,7 @@ def _params(objects: Objects, function: types.FunctionType) -> dict[str, Any]:
     """The parameters of a function; nothing if a case has no words for them."""
     params: list[Any] = []
     try:
-        signature = inspect.signature(function, follow_wrapped=not is_program(function))
+        signature = inspect.signature(function, follow_wrapped=not is_program(function.__code__))
     except (TypeError, ValueError):
         return {}
     starred = False

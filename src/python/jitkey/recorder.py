@@ -277,7 +277,7 @@ class Recording:
         """What belongs to the wrapper; None if it is a library's own."""
         fun = getattr(wrapper, "__wrapped__", None)
         inner, written = body(fun), code(fun)
-        if fun is None or (isinstance(inner, types.FunctionType) and not is_program(inner)):
+        if fun is None or (written is not None and not is_program(written)):
             return None
         name = getattr(inner, "__name__", type(inner).__name__)
         by = transformation(fun)

@@ -21,22 +21,22 @@ def body(function: Any) -> Any:
             function = function.func
         elif isinstance(function, types.MethodType):
             function = function.__func__
-        elif hasattr(function, "__wrapped__") and not (isinstance(function, types.FunctionType) and is_program(function)):
+        elif hasattr(function, "__wrapped__") and not (isinstance(function, types.FunctionType) and is_program(function.__code__)):
             function = function.__wrapped__
         else:
             break
     return function
 
 
-def is_program(function: types.FunctionType) -> bool:
-    """Whether the function is written in the program, or in a library that isn't jax."""
-    return not os.path.abspath(function.__code__.co_filename).startswith(LIBRARY)
+def is_program(written: types.CodeType) -> bool:
+    """Whether it is written in the program, or in a library that isn't jax."""
+    return not os.path.abspath(written.co_filename).startswith(LIBRARY)
 
 
 def transformation(function: Any) -> str | None:
     """What jax calls the function that it made of the program's: the innermost one."""
     found = None
-    while isinstance(function, types.FunctionType) and not is_program(function) and hasattr(function, "__wrapped__"):
+    while isinstance(function, types.FunctionType) and not is_program(function.__code__) and hasattr(function, "__wrapped__"):
         found, function = function, function.__wrapped__
     if found is None:
         return None
