@@ -282,7 +282,7 @@ class Recording:
         name = getattr(inner, "__name__", type(inner).__name__)
         by = transformation(fun)
         if by is not None:
-            name = f"{by} of {name}"
+            name = f"{by.co_name} of {name}"
         options, unknown = {}, None
         try:
             options = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
@@ -294,7 +294,8 @@ class Recording:
             at=place(written),
             ref=self._objects.fresh("wrapper"),
             function=lambda: attrgetter("__wrapped__")(held()),
-            codes=codes([fun]),
+            # The program's function may have been traced under another one before.
+            codes=codes([fun]) | ({by} if by is not None else set()),
             options=options,
             unknown=unknown,
         )

@@ -33,8 +33,8 @@ def is_program(written: types.CodeType) -> bool:
     return not os.path.abspath(written.co_filename).startswith(LIBRARY)
 
 
-def transformation(function: Any) -> str | None:
-    """What jax calls the function that it made of the program's: the innermost one."""
+def transformation(function: Any) -> types.CodeType | None:
+    """The code of the function that jax made of the program's, the innermost one."""
     found = None
     while isinstance(function, types.FunctionType) and not is_program(function.__code__) and hasattr(function, "__wrapped__"):
         found, function = function, function.__wrapped__
@@ -44,7 +44,7 @@ def transformation(function: Any) -> str | None:
         # What shortens tracebacks stands around it.
         around = [cell.cell_contents for cell in found.__closure__ or ()]
         found = next((inner for inner in around if isinstance(inner, types.FunctionType)), found)
-    return str(found.__code__.co_name)
+    return found.__code__
 
 
 def code(function: Any) -> types.CodeType | None:
