@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import pathlib
+import pickle
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import jax
@@ -69,6 +71,91 @@ def test_it_decorates():
     guarded([3])
     with pytest.raises(jitkey.RecompileError):
         guarded([3, 4])
+
+
+def test_what_is_made_in_one_place_is_told_apart():
+    class Model:
+        def __init__(self, scale):
+            self.scale = scale
+
+        def apply(self, x):
+            return x * self.scale
+
+    first, second = (jax.jit(Model(scale).apply) for scale in (1.0, 2.0))
+    with jitkey.assert_no_recompile():
+        for _ in range(3):
+            first(jnp.ones(3))
+            second(jnp.ones(3))
+    with fails("<lambda> .* compiled 3 times"), jitkey.assert_no_recompile():
+        for _ in range(3):
+            jax.jit(lambda x: x + 1)(jnp.ones(3))
+
+
+def test_a_budget_for_nothing_is_said():
+    with fails("budget for stpe, and no function"), jitkey.assert_no_recompile(functions={"stpe": 2}):
+        run([3, 4])
+
+
+def test_recursion_is_one_guard():
+    step = jax.jit(lambda x: x + 1)
+
+    @jitkey.assert_no_recompile()
+    def down(n):
+        step(jnp.ones(3))
+        return down(n - 1) if n else "done"
+
+    assert down(2) == "done"
+
+
+def test_what_runs_later_is_refused():
+    guard = jitkey.assert_no_recompile()
+
+    async def later():
+        run([3])
+
+    with pytest.raises(TypeError, match="inside"):
+        guard(later)
+
+
+def test_an_effect_is_no_recompile():
+    @jax.jit
+    def step(x):
+        jax.debug.print("{}", x[0])
+        return x
+
+    with jitkey.assert_no_recompile():
+        step(jnp.ones(3))
+        step(jnp.ones(3))
+
+
+def test_an_eq_that_waits_for_another_thread_is_waited_for_no_longer(monkeypatch, tmp_path):
+    monkeypatch.setattr("jitkey.recorder.PATIENCE", 0.1)
+    entered, passed = threading.Event(), threading.Event()
+
+    class Slow:
+        def __hash__(self):
+            entered.set()
+            assert passed.wait(30)
+            return 1
+
+        def __eq__(self, other):
+            return self is other
+
+    fast, slow = jax.jit(lambda x: x + 1), jax.jit(lambda x, s: x + 1, static_argnums=1)
+    with jitkey.recording(tmp_path / "recording.jsonl") as recording:
+        thread = threading.Thread(target=slow, args=(1.0, Slow()))
+        thread.start()
+        assert entered.wait(30)
+        fast(1.0)
+        passed.set()
+        thread.join()
+    assert recording.calls == 2
+    assert "another thread" in (tmp_path / "recording.jsonl").read_text()
+
+
+def test_what_stands_in_for_a_loop_is_pickled(tmp_path):
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        assert pickle.loads(pickle.dumps(jax.lax.scan)) is jax.lax.scan
 
 
 def test_what_jax_wraps_is_the_programs():
@@ -142,6 +229,33 @@ def test_the_command_records_and_explains(tmp_path):
     for command in (["record", "--", sys.executable, "train.py"], ["explain", "recording.jsonl"]):
         done = subprocess.run(["jitkey", *command], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "x  shape  now [4], before [3]" in done.stdout
+
+
+@pytest.mark.parametrize("how", [["train.py"], ["-m", "train"]])
+def test_a_program_ends_as_without_it(tmp_path, how):
+    program = """
+import pickle, sys, threading, time
+class Value: pass
+def later():
+    time.sleep(0.3)
+    import __main__
+    print(__main__.Value is Value, pickle.loads(pickle.dumps(Value)) is Value, flush=True)
+threading.Thread(target=later).start()
+print(sys.argv[1:], __name__, flush=True)
+def fail(): raise KeyError("mine")
+if sys.argv[1] == "raise": fail()
+sys.exit(7)
+"""
+    (tmp_path / "train.py").write_text("import jax\n" + program)
+    for given, code in (["raise", "--", "-x"], 1), (["exit"], 7):
+        alone, recorded = (
+            subprocess.run([*command, *how, *given], cwd=tmp_path, capture_output=True, text=True, check=False)
+            for command in ([sys.executable], ["jitkey", "record", "--", sys.executable])
+        )
+        assert (alone.returncode, recorded.returncode) == (code, code), recorded.stderr
+        assert recorded.stdout == alone.stdout
+        if code == 1 and how == ["train.py"]:
+            assert recorded.stderr.startswith(alone.stderr)
 
 
 def test_the_package_and_the_wheel_are_one_version():

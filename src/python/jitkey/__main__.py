@@ -6,15 +6,16 @@ import argparse
 import contextlib
 import importlib.util
 import os
-import runpy
 import sys
 from typing import TYPE_CHECKING
 
-from . import environment
+from . import environment, script
 from .imports import when_imported
 
 if TYPE_CHECKING:
     from .recorder import Recording
+
+ESCAPED = "\0--"
 
 
 def main() -> None:
@@ -26,7 +27,8 @@ def main() -> None:
     record.add_argument("-m", dest="module", action="store_true", help="run a module instead of a script")
     record.add_argument("program", help="the script, or the module's name")
     record.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
-    asked = parser.parse_args()
+    # argparse would take the first `--` of the program's own for itself.
+    asked = parser.parse_args([word if word != "--" else ESCAPED for word in sys.argv[1:]])
     if importlib.util.find_spec("jax") is None:
         sys.exit(environment.complain(f"this Python has no jax; install it with `{sys.executable} -m pip install jax`"))
     try:
@@ -35,7 +37,7 @@ def main() -> None:
         open(output, "w").close()
     except OSError as error:
         sys.exit(f"jitkey: {asked.output} can't be written: {error.strerror}")
-    sys.argv = [asked.program, *asked.arguments]
+    sys.argv = [asked.program, *(word if word != ESCAPED else "--" for word in asked.arguments)]
     with contextlib.ExitStack() as recorded:
         begun: list[Recording] = []
 
@@ -54,12 +56,15 @@ def main() -> None:
         # It may be what imports jax, and then isn't ready when the recording begins.
         when_imported("equinox", hook_equinox)
         try:
-            if asked.module:
-                runpy.run_module(asked.program, run_name="__main__", alter_sys=True)
-            else:
-                # `python -m` put the working directory there.
-                sys.path[0] = os.path.dirname(os.path.realpath(asked.program))
-                runpy.run_path(asked.program, run_name="__main__")
+            (script.run_module if asked.module else script.run_script)(asked.program)
+            script.wait_for_threads()
+        except SystemExit:
+            script.wait_for_threads()
+            raise
+        except Exception as error:
+            script.show(error)
+            script.wait_for_threads()
+            sys.exit(1)
         finally:
             if begun:
                 calls = f"{begun[0].calls} call{'' if begun[0].calls == 1 else 's'}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import inspect
 import json
 import os
 import pathlib
@@ -19,13 +20,17 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from .recorder import recording
 
 UPDATE = "JITKEY_UPDATE_BASELINE"
 """The environment variable that has baselines written instead of held against."""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RecompileError(AssertionError):
@@ -35,6 +40,8 @@ class RecompileError(AssertionError):
 class _Function(NamedTuple):
     name: str
     at: str | None
+    nth: int
+    """Of those that are made in its place."""
 
     def __str__(self) -> str:
         return self.name if self.at is None else f"{self.name} ({self.at})"
@@ -44,32 +51,68 @@ class _Function(NamedTuple):
         return self.name if self.at is None else f"{self.name} ({self.at.rpartition(':')[0]})"
 
 
-@contextlib.contextmanager
 def assert_no_recompile(
     times: int = 1, *, functions: Mapping[str, int] | None = None, baseline: str | os.PathLike[str] | None = None
-) -> Iterator[None]:
+) -> _Guard:
     """Fails if a function that is called inside compiles more than `times`, or than `functions` says of its name.
 
     The file `baseline` says how often functions do compile: it lets those through, and is written if the environment has
-    `JITKEY_UPDATE_BASELINE=1`. It serves as a decorator of plain functions as well. Functions are told apart by name, file and
-    line: two that are made in one place are one. Raises `RecompileError` with the explanation, and
-    `RuntimeError` if a recording is under way already.
+    `JITKEY_UPDATE_BASELINE=1`. It serves as a decorator of plain functions as well. Two wrappers that are made in one place are
+    one function if the first is gone when the second is called. Raises `RecompileError` with the explanation, and `RuntimeError`
+    if a recording is under way already.
     """
+    return _Guard(lambda: _guarded(times, functions or {}, baseline))
+
+
+class _Guard(contextlib.ContextDecorator):
+    """A context manager, and a decorator of plain functions, whose recursion is part of the outermost call."""
+
+    def __init__(self, guarded: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
+        self._guarded = guarded
+        self._local = threading.local()
+
+    def __call__(self, function: F) -> F:
+        """The function, guarded. Raises `TypeError` for one whose body doesn't run when it is called."""
+        kinds = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+        if any(kind(function) for kind in kinds):
+            raise TypeError("generators and coroutines run after the call that makes them: use `with assert_no_recompile():` inside")
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        depth = getattr(self._local, "depth", 0)
+        if depth == 0:
+            self._local.under_way = self._guarded()
+            self._local.under_way.__enter__()
+        self._local.depth = depth + 1
+
+    def __exit__(self, *raised: Any) -> bool | None:
+        __tracebackhide__ = True
+        self._local.depth -= 1
+        if self._local.depth == 0:
+            under_way = self._local.__dict__.pop("under_way")
+            return under_way.__exit__(*raised)
+        return None
+
+
+@contextlib.contextmanager
+def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[str] | None) -> Iterator[None]:
     __tracebackhide__ = True
     with tempfile.TemporaryDirectory(prefix="jitkey-") as folder:
         file = pathlib.Path(folder, "recording.jsonl")
         with recording(file):
             yield
-        budget, known = functions or {}, _read(baseline)
+        known = _read(baseline)
         compiles = _count(file)
         may = {function: budget.get(function.name, times) for function in compiles}
         over = {function: count for function, count in compiles.items() if count > may[function]}
         if baseline is not None and os.environ.get(UPDATE):
-            _write(baseline, known, over)
+            _write(baseline, over)
             return
         new = {function: count for function, count in over.items() if count > known.get(function.in_baseline(), 0)}
         if new:
             lines = [f"{function} compiled {_often(count)}, and may {_often(may[function])}" for function, count in new.items()]
+            called = {function.name for function in compiles}
+            lines += [f"there is a budget for {name}, and no function of that name was called" for name in budget if name not in called]
             raise RecompileError("\n".join([*lines, "", _explained(file, new)]))
 
 
@@ -77,13 +120,29 @@ def _count(file: pathlib.Path) -> dict[_Function, int]:
     """How often each function of a recording was traced or compiled, whichever is more; calls that raise are no compiles."""
     traced: collections.Counter[_Function] = collections.Counter()
     compiled: collections.Counter[_Function] = collections.Counter()
+    ended: set[str] = set()
+    made: dict[tuple[str, str | None], list[str]] = {}
     for line in file.read_text(encoding="utf-8").splitlines()[1:]:
         call: dict[str, Any] = json.loads(line)
+        ended.update(call.get("ended", ()))
         if "api" in call and "error" not in call:
-            function = _Function(call["name"], call["at"])
+            wrappers = made.setdefault((call["name"], call["at"]), [])
+            function = _Function(call["name"], call["at"], _nth(wrappers, call.get("wrapper", ""), ended))
             traced[function] += "trace" in call["missed"]
             compiled[function] += "compile" in call["missed"]
     return {function: max(count, compiled[function]) for function, count in traced.items()}
+
+
+def _nth(wrappers: list[str], wrapper: str, ended: set[str]) -> int:
+    """Which function of its place a wrapper is, from zero: its own, or that of one that has ended."""
+    if wrapper not in wrappers:
+        for i, other in enumerate(wrappers):
+            if other in ended:
+                wrappers[i] = wrapper
+                break
+        else:
+            wrappers.append(wrapper)
+    return wrappers.index(wrapper)
 
 
 def _explained(file: pathlib.Path, new: dict[_Function, int]) -> str:
@@ -107,9 +166,14 @@ def _read(baseline: str | os.PathLike[str] | None) -> dict[str, int]:
     return read
 
 
-def _write(baseline: str | os.PathLike[str], known: dict[str, int], over: dict[_Function, int]) -> None:
+def _write(baseline: str | os.PathLike[str], over: dict[_Function, int]) -> None:
     """Adds what was seen to the baseline; of what several tests have in common it keeps the most."""
+    known = _read(baseline)
     for function, count in over.items():
         name = function.in_baseline()
         known[name] = max(count, known.get(name, 0))
-    pathlib.Path(baseline).write_text(json.dumps(known, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    file = pathlib.Path(baseline)
+    # Another process may read it meanwhile.
+    whole = file.with_name(f"{file.name}.{os.getpid()}")
+    whole.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    whole.replace(file)

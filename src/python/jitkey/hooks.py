@@ -38,6 +38,8 @@ class Local(threading.local):
 
     inside = False
     missed: set[str] | None = None
+    effect: str | None = None
+    """The kind of effect that keeps the call off the fast path."""
     inferring = 0
     """How many frames of `_infer_params` are open: what is traced outside of them is no body of the program's."""
     profiler: Any = None
@@ -127,6 +129,24 @@ def _loop_hooked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
             return original(*args, **kwargs)
         return recording.loop(name, original, args, kwargs)
 
+    # Where it can be found while the recording is under way, so that it can be pickled.
+    hook.__module__, hook.__qualname__ = "jax.lax", name
+    return hook
+
+
+def _fast_path_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Sees why a program gets no fast path."""
+
+    def hook(executable: Any, *args: Any, **kwargs: Any) -> Any:
+        data = original(executable, *args, **kwargs)
+        if data is None and local.missed is not None:
+            runs = getattr(executable, "unsafe_call", None)
+            if getattr(runs, "ordered_effects", False):
+                local.effect = "ordered"
+            elif getattr(runs, "has_unordered_effects", False) or getattr(runs, "has_host_callbacks", False):
+                local.effect = "unordered"
+        return data
+
     return hook
 
 
@@ -184,6 +204,7 @@ def install() -> None:
                 local.inferring -= 1
 
         pjit._infer_params = hook
+        pjit._get_fastpath_data = _fast_path_hooked(pjit._get_fastpath_data)
         jax.monitoring.register_event_duration_secs_listener(_listen)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forked)

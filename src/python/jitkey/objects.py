@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import math
 import re
 import types
@@ -46,26 +47,23 @@ class Objects(Recorder):
         self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
         self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
         self._texts: set[tuple[type, str]] = set()
-        self._count = 0
+        self._count = itertools.count(1)
         self._told: set[str] = set()
 
     def fresh(self, stem: str) -> str:
         """A name that nothing else has."""
-        self._count += 1
-        return f"{re.sub(r'[^A-Za-z0-9_]', '_', stem)}_{self._count}"
+        return f"{re.sub(r'[^A-Za-z0-9_]', '_', stem)}_{next(self._count)}"
 
     def news(self) -> dict[str, Any]:
         """What was not said yet: new classes and objects, and which are gone."""
         said: dict[str, Any] = {}
-        for word, all_of_them in (("classes", self.classes), ("objects", self.objects)):
-            fresh = {name: form for name, form in all_of_them.items() if name not in self._told}
-            self._told.update(fresh)
-            if fresh:
-                said[word] = fresh
+        classes = {name: form for name, form in self.classes.items() if name not in self._told}
+        self._told.update(classes)
+        objects = dict(self.objects)
         self.objects.clear()
-        gone, self.dropped = self.dropped, []
-        if gone:
-            said["dropped"] = gone
+        for word, news in (("classes", classes), ("objects", objects), ("dropped", taken(self.dropped))):
+            if news:
+                said[word] = news
         return said
 
     def returns_a_truth_value(self, written: Any) -> None:
@@ -226,6 +224,13 @@ class Objects(Recorder):
                 parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
                 return {"new": {"class": self._class(value, form), "fields": parts}}
         return super()._instance(value)
+
+
+def taken(list_of: list[str]) -> list[str]:
+    """Takes all out of a list to which any thread may add meanwhile."""
+    some = list_of[:]
+    del list_of[: len(some)]
+    return some
 
 
 def _held(value: Any, gone: Callable[[Any], None] | None = None) -> Callable[[], Any]:

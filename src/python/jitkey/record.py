@@ -150,22 +150,34 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def _array(value: jax.Array) -> Any:
-    aval = _weak_aval(value)
-    if isinstance(value.sharding, jax.sharding.NamedSharding):
-        return {"array": {"aval": aval, "placement": {"sharding": _named_sharding(value.sharding)}}}
-    if not isinstance(value.sharding, jax.sharding.SingleDeviceSharding):
-        raise Unsupported(f"recording an array of the sharding {value.sharding}")
-    (device,) = value.devices()
+    aval, place = _weak_aval(value), placement(value.sharding)
+    if "sharding" in place:
+        return {"array": {"aval": aval, "placement": place}}
     if not value._committed:
-        return aval if device.id == 0 else {"array": {"aval": aval, "placement": {"device": device.id}}}
-    return f"{aval}@{device.id}"
+        return aval if place["device"] == 0 else {"array": {"aval": aval, "placement": place}}
+    return f"{aval}@{place['device']}"
+
+
+def placement(sharding: jax.sharding.Sharding) -> dict[str, Any]:
+    """The sharding as a case writes where something is. Raises `Unsupported` for what it has no words for."""
+    if isinstance(sharding, jax.sharding.NamedSharding):
+        return {"sharding": _named_sharding(sharding)}
+    if not isinstance(sharding, jax.sharding.SingleDeviceSharding):
+        raise Unsupported(f"recording an array of the sharding {sharding}")
+    (device,) = sharding.device_set
+    return {"device": device.id}
+
+
+def is_automatic(mesh: Any) -> bool:
+    """Whether it is a mesh of devices as a case makes it."""
+    explicit = any(kind.name != "Auto" for kind in getattr(mesh, "axis_types", None) or ())
+    return isinstance(mesh, jax.sharding.Mesh) and not explicit
 
 
 def _named_sharding(sharding: jax.sharding.NamedSharding) -> dict[str, Any]:
     """A named sharding, if a case has words for it: each dimension split over one axis at most, in the default memory."""
     mesh, spec = sharding.mesh, list(sharding.spec)
-    explicit = any(kind.name != "Auto" for kind in getattr(mesh, "axis_types", None) or ())
-    if explicit or sharding.memory_kind not in (None, "device", "unpinned_host") or not all(
+    if not is_automatic(mesh) or sharding.memory_kind not in (None, "device", "unpinned_host") or not all(
         axis is None or isinstance(axis, str) for axis in spec
     ):
         raise Unsupported(f"recording an array of the sharding {sharding}")

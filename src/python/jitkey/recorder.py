@@ -23,20 +23,27 @@ from typing import Any, TextIO
 import jax
 import numpy as np
 from jax._src import config as jax_config
+from jax._src import mesh as jax_mesh
 from jax._src.array import ArrayImpl
 
 from . import environment, flags, hooks
 from .errors import Unsupported, describe
 from .hooks import local
-from .objects import NAME, Objects, is_plain
+from .objects import NAME, Objects, is_plain, taken
 from .observe import LAYERS
+from .record import is_automatic, placement
 from .source import body, caller, code, codes, is_program, place, transformation
 
 VERSION = 1
 """Of the format of recordings."""
 
 KNOWN = 4096
-"""Signatures that are known, at most."""
+"""Signatures that are known, and contexts, at most."""
+PATIENCE = 2.0
+"""Seconds that a call waits while another thread's arguments are looked at, which can run code of the program's that waits for
+this thread."""
+# Before jax 0.5 there is none.
+_DEVICE_CONTEXT: Any = getattr(jax_mesh, "device_context", None) or getattr(jax_config, "device_context", None)
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -86,10 +93,11 @@ class Recording:
         self.calls = 0
         """How many calls were recorded."""
         self._stream = stream
-        self._lock = threading.RLock()
+        self._describing, self._writing = threading.RLock(), threading.RLock()
         self._objects = Objects()
         self._known = _Known()
         self._wrappers: dict[int, _Wrapper | None] = {}
+        self._ended: list[str] = []
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
@@ -98,13 +106,7 @@ class Recording:
 
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
-        key = id(wrapper)
-        with self._lock:
-            if key not in self._wrappers:
-                end: Any = weakref.finalize(wrapper, self._wrappers.pop, key, None)
-                end.atexit = False
-                self._wrappers[key] = self._describe(api, wrapper)
-            wrapped = self._wrappers[key]
+        wrapped = self._wrapper(api, wrapper)
         if wrapped is None:
             return original(wrapper, *args, **kwargs)
         local.inside = True
@@ -113,7 +115,7 @@ class Recording:
         finally:
             local.inside = False
         return self._watched(
-            {"api": api, "name": wrapped.name, "at": wrapped.at},
+            {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref},
             lambda: {**self._call_of(wrapped, args, kwargs), "via": via},
             lambda: original(wrapper, *args, **kwargs),
             wrapped.codes,
@@ -127,8 +129,11 @@ class Recording:
             given = inspect.signature(original).bind(*args, **kwargs)
         except TypeError:
             return original(*args, **kwargs)
-        functions = [value for value in given.args if callable(value)]
-        functions += [value for values in given.args if isinstance(values, (list, tuple)) for value in values if callable(value)]
+        if name == "switch":
+            functions = list(given.args[1]) if isinstance(given.args[1], (list, tuple)) else []
+        else:
+            # What is given to them can be callable as well: a Module.
+            functions = [value for value in given.args if callable(value)][: 2 if name in ("while_loop", "cond") else 1]
         last = code(functions[-1]) if functions else None
         return self._watched(
             {"api": f"lax.{name}", "name": f"lax.{name}", "at": place(last)},
@@ -145,16 +150,14 @@ class Recording:
 
     def evicted(self, wrapper: Any) -> None:
         """Records that the caches of one function were cleared, if it was called before."""
-        with self._lock:
-            wrapped = self._wrappers.get(id(wrapper))
+        wrapped = self._wrappers.get(id(wrapper))
         if wrapped is not None:
             self.cleared({"wrapper": wrapped.ref})
 
     def cleared(self, scope: Any) -> None:
         """Records that caches were cleared."""
-        with self._lock:
-            self._known.forget_all()
-            self._write({"clear": scope})
+        self._known.forget_all()
+        self._write({"clear": scope})
 
     def _watched(
         self,
@@ -168,23 +171,16 @@ class Recording:
         """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
         # What describing runs of the program's own is no call of it.
         local.inside = True
-        with self._lock:
-            line["from"] = caller()
-            self._known.forget(self._objects.dropped)
-            earlier = self._known.call(signature)
-            if earlier is None:
-                self._objects.used.clear()
-                try:
-                    line["call"] = describes()
-                except Unsupported as error:
-                    line["unrecorded"] = str(error)
-                except Exception as error:  # What a program passes can raise whatever it likes when it is looked at.
-                    line["unrecorded"] = f"{type(error).__name__} while the arguments were looked at"
-                used = frozenset(self._objects.used)
-            else:
-                line["again"] = earlier
-            line |= self._objects.news()
-        local.inside, local.missed, local.inferring, local.codes = True, set(), 0, codes
+        line["from"] = caller()
+        used: frozenset[str] = frozenset()
+        if self._describing.acquire(timeout=PATIENCE):
+            try:
+                used = self._describe_into(line, describes, signature)
+            finally:
+                self._describing.release()
+        else:
+            line["unrecorded"] = "recording it while what another thread passes was looked at"
+        local.inside, local.missed, local.inferring, local.codes, local.effect = True, set(), 0, codes, None
         try:
             return runs()
         except BaseException as error:
@@ -194,12 +190,40 @@ class Recording:
             missed = local.missed or set()
             if via != "call":
                 missed.discard("dispatch")
+            if local.effect is not None:
+                line["effect"] = local.effect
             local.inside, local.missed = False, None
             line["missed"] = [layer for layer in LAYERS if layer in missed]
-            with self._lock:
-                self.calls += 1
-                if self._write(line) and signature is not None and "call" in line:
-                    self._known.remember(signature, self.calls, used)
+            number = self._write(line)
+            if number is not None and signature is not None and "call" in line and self._describing.acquire(timeout=PATIENCE):
+                try:
+                    self._known.remember(signature, number, used)
+                finally:
+                    self._describing.release()
+
+    def _describe_into(
+        self, line: dict[str, Any], describes: Callable[[], dict[str, Any]], signature: _Signature | None
+    ) -> frozenset[str]:
+        """Adds to the line what the call is given, or the number of the call that was given the same. Returns the names of the
+        objects of which it speaks."""
+        self._known.forget(self._objects.dropped)
+        earlier = self._known.call(signature)
+        self._objects.used.clear()
+        if earlier is not None:
+            line["again"] = earlier
+        else:
+            try:
+                line["call"] = describes()
+            except Unsupported as error:
+                line["unrecorded"] = str(error)
+            except Exception as error:  # What a program passes can raise whatever it likes when it is looked at.
+                line["unrecorded"] = f"{type(error).__name__} while the arguments were looked at"
+        line |= self._objects.news()
+        self._known.forget(line.get("dropped", []))
+        ended = taken(self._ended)
+        if ended:
+            line["ended"] = ended
+        return frozenset(self._objects.used)
 
     def _signature(self, what: Any, wrapped: _Wrapper, args: Any, kwargs: Any) -> _Signature | None:
         """What calls have in common that are described alike; None if that can't be said quickly."""
@@ -218,7 +242,7 @@ class Recording:
                     parts += (id(aval), id(sharding), leaf._committed)
                 else:
                     parts.append(self._leaf_signature(leaf))
-            key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context())
+            key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), _set_mesh())
             hash(key)
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
@@ -247,7 +271,6 @@ class Recording:
         return {
             # A method of a Module is made anew each time that it is asked for.
             "function": self._objects.one(function) if function is wrapped.function() else value(function),
-            "wrapper": wrapped.ref,
             "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
             "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
             "options": wrapped.options,
@@ -273,8 +296,22 @@ class Recording:
             self._objects.returns_a_truth_value(values[0])
         return {"args": values, "context": self._context()}
 
-    def _describe(self, api: str, wrapper: Any) -> _Wrapper | None:
+    def _wrapper(self, api: str, wrapper: Any) -> _Wrapper | None:
         """What belongs to the wrapper; None if it is a library's own."""
+        key = id(wrapper)
+        if key not in self._wrappers:
+            described = self._describe(api, wrapper)
+            if self._wrappers.setdefault(key, described) is described:
+                end: Any = weakref.finalize(wrapper, self._end, key)
+                end.atexit = False
+        return self._wrappers[key]
+
+    def _end(self, key: int) -> None:
+        wrapped = self._wrappers.pop(key)
+        if wrapped is not None:
+            self._ended.append(wrapped.ref)
+
+    def _describe(self, api: str, wrapper: Any) -> _Wrapper | None:
         fun = getattr(wrapper, "__wrapped__", None)
         inner, written = body(fun), code(fun)
         if fun is None or (written is not None and not is_program(written)):
@@ -309,11 +346,14 @@ class Recording:
         while len(now) > self._usual and (now[-1] is None or now[-1] is False):
             # Each kind of context that a library makes adds one, which says nothing before it is entered.
             now = now[:-1]
-        if now not in self._contexts:
+        key = (now, _set_mesh())
+        if key not in self._contexts:
+            if len(self._contexts) >= KNOWN:
+                self._contexts.clear()
             context = self._described(now)
             known = [other for other in self._contexts.values() if other is not None]
-            self._contexts[now] = None if context in known else context
-        found = self._contexts[now]
+            self._contexts[key] = None if context in known else context
+        found = self._contexts[key]
         if found is None:
             raise Unsupported("recording what surrounds the call")
         return found
@@ -329,16 +369,18 @@ class Recording:
         if forms:
             context["flags"] = forms
         meshes = [mesh for part in now if isinstance(part, tuple) for mesh in part if isinstance(mesh, jax.sharding.Mesh)]
-        if len(meshes) == 1:
-            context["mesh"] = dict(meshes[0].shape)
-            context["mesh_devices"] = [device.id for device in meshes[0].devices.flat]
+        concrete = _set_mesh()
+        for word, mesh in [("mesh", mesh) for mesh in meshes[:1]] + [("set_mesh", concrete)] * (concrete is not None):
+            if is_automatic(mesh):
+                context[word] = dict(mesh.shape)
+                context["mesh_devices"] = [device.id for device in mesh.devices.flat]
         of_users = [value for value in now[self._usual :] if value is not None and value is not False]
         if len(of_users) == 1:
             context["user"] = self._objects.static(of_users[0])
         return context
 
-    def _write(self, line: dict[str, Any]) -> bool:
-        """Writes a line, and says whether all of it could be written."""
+    def _write(self, line: dict[str, Any]) -> int | None:
+        """Writes a line, and returns the number of the calls so far; None if the line, or a part of it, couldn't be written."""
         whole = True
         try:
             text = _encode(line)
@@ -346,15 +388,17 @@ class Recording:
             said = {name: part for name, part in line.items() if name != "call"}
             text = _encode({**said, "unrecorded": f"the call can't be written: {error}"})
             whole = False
-        try:
-            self._stream.write(text + "\n")
-            if "again" not in line:
-                # A program that is killed loses no more than the hits after its last miss.
-                self._stream.flush()
-        except (OSError, ValueError):
-            # The disk is full, or the recording is over and a thread still runs: nothing of that is the program's.
-            whole = False
-        return whole
+        with self._writing:
+            self.calls += "api" in line
+            try:
+                self._stream.write(text + "\n")
+                if "again" not in line:
+                    # A program that is killed loses no more than the hits after its last miss.
+                    self._stream.flush()
+            except (OSError, ValueError):
+                # The disk is full, or the recording is over and a thread still runs: nothing of that is the program's.
+                whole = False
+            return self.calls if whole else None
 
 
 @dataclasses.dataclass
@@ -424,7 +468,32 @@ def _jit_options(wrapper: Any) -> dict[str, Any]:
         options["compiler_options"] = {
             name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs
         }
+    with contextlib.suppress(Unsupported):
+        if info.user_specified_in_shardings:
+            options["in_shardings"] = _shardings(info.in_shardings_treedef, info.in_shardings_leaves)
+    with contextlib.suppress(Unsupported):
+        where = _shardings(info.out_shardings_treedef, info.out_shardings_leaves)
+        if isinstance(where, dict):
+            options["out_shardings"] = where
     return options
+
+
+def _shardings(treedef: Any, leaves: tuple[Any, ...]) -> Any:
+    """One sharding for all, or one for each argument. Raises `Unsupported` for anything else."""
+    forms = [_asked(leaf) for leaf in leaves]
+    if treedef.num_nodes == 1 and forms[0] is not None:
+        return forms[0]
+    if treedef.num_nodes == len(leaves) + 1 and any(forms) and treedef == jax.tree_util.tree_structure((0,) * len(leaves)):
+        return forms
+    raise Unsupported("recording shardings of parts of arguments")
+
+
+def _asked(sharding: Any) -> dict[str, Any] | None:
+    if isinstance(sharding, jax.sharding.Sharding):
+        return placement(sharding)
+    if sharding is not None and type(sharding).__name__ != "UnspecifiedValue":
+        raise Unsupported(f"recording the sharding {sharding}")
+    return None
 
 
 def _filter_jit_options(wrapper: Any) -> dict[str, Any]:
@@ -433,6 +502,12 @@ def _filter_jit_options(wrapper: Any) -> dict[str, Any]:
     if word is None:
         return {}
     return {"donate": word if wrapper.filter_warning else word.replace("all", "warn", 1)}
+
+
+def _set_mesh() -> Any:
+    """The mesh of `jax.set_mesh`, which is in no context of a trace; there its shape is."""
+    mesh = None if _DEVICE_CONTEXT is None else _DEVICE_CONTEXT.value
+    return None if mesh is None or mesh.empty else mesh
 
 
 def _flag(name: str) -> Any:

@@ -1,0 +1,71 @@
+"""Runs a program as `python` itself would: as `__main__`, which stays it until the program's last thread is done."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.machinery
+import importlib.util
+import os
+import runpy
+import sys
+import threading
+import types
+from typing import Any
+
+
+def run_script(file: str) -> None:
+    """Runs the script, or what stands in a folder or archive. Raises what it raises."""
+    # `python -m` put the working directory there.
+    sys.path[0] = os.path.dirname(os.path.realpath(file))
+    if not os.path.isfile(file) or not _is_source(file):
+        runpy.run_path(file, run_name="__main__")
+        return
+    loader = importlib.machinery.SourceFileLoader("__main__", file)
+    with open(file, "rb") as stream:
+        code = loader.source_to_code(stream.read(), file)
+    _run(code, __file__=file, __loader__=loader, __spec__=None, __package__=None, __cached__=None)
+
+
+def run_module(name: str) -> None:
+    """Runs the module, or the `__main__` of a package. Raises what it raises, and exits where there is no such module."""
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name = f"{name}.__main__"
+            spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        sys.exit(f"{sys.executable}: error while finding the module {name}: {error}")
+    loader: Any = None if spec is None else spec.loader
+    if spec is None or loader is None or not hasattr(loader, "get_code"):
+        sys.exit(f"{sys.executable}: No module named {name}")
+    sys.argv[0] = str(spec.origin)
+    parts = {"__file__": spec.origin, "__cached__": spec.cached, "__loader__": loader}
+    _run(loader.get_code(name), **parts, __spec__=spec, __package__=spec.parent)
+
+
+def _is_source(file: str) -> bool:
+    with open(file, "rb") as stream:
+        # And no archive, and not compiled ahead.
+        return not stream.read(4).startswith((b"PK", importlib.util.MAGIC_NUMBER))
+
+
+def _run(code: types.CodeType, **parts: Any) -> None:
+    main = types.ModuleType("__main__")
+    main.__dict__.update(parts, __builtins__=builtins, __doc__=None)
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)
+
+
+def wait_for_threads() -> None:
+    """Waits, as Python does before it ends, for the threads that are no daemons."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def show(error: BaseException) -> None:
+    """Shows an error of the program's as Python would, without what runs the program."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith((os.path.dirname(__file__), "<frozen ")):
+        traceback = traceback.tb_next
+    sys.excepthook(type(error), error.with_traceback(traceback), traceback)
