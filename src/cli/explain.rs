@@ -24,6 +24,10 @@ pub(super) struct Explain {
     /// Write it as one HTML page that needs no other file, and print the summary only.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     html: Option<PathBuf>,
+    /// Print one call that missed as a case of its own, with the nearest one before it, and repaired: for `jitkey replay`,
+    /// which runs both on the real library, and `jitkey repro`, which makes scripts of them.
+    #[arg(long, value_name = "CALL", conflicts_with_all = ["json", "html"])]
+    case: Option<usize>,
 }
 
 impl Explain {
@@ -33,6 +37,15 @@ impl Explain {
         let content = fs::read_to_string(&self.recording).map_err(|error| wrong(&error))?;
         let explained = Recording::read(&content).and_then(|recording| Explained::of(recording, spec));
         let explained = explained.map_err(|error| wrong(&error))?;
+        if let Some(number) = self.case {
+            let cases = explained.cases(number, spec).ok_or_else(|| {
+                wrong(&format!(
+                    "call {number} is not explained by an earlier one, or is too unlike it to be tried alone"
+                ))
+            })?;
+            print(&text::to_yaml(&cases));
+            return Ok(End::Well);
+        }
         match &self.html {
             Some(file) => {
                 write(file, &html::recording(&explained))?;

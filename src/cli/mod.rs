@@ -104,6 +104,8 @@ enum End {
     Findings,
     /// Something could not be run.
     NotRun,
+    /// As the program ended that was run.
+    Program(u8),
 }
 
 impl End {
@@ -125,6 +127,7 @@ pub fn main() -> ExitCode {
         Ok(End::Well) => ExitCode::SUCCESS,
         Ok(End::Findings) => ExitCode::from(1),
         Ok(End::NotRun) => ExitCode::from(3),
+        Ok(End::Program(code)) => ExitCode::from(code),
         Err(error) => {
             eprintln!("{}", shown(&error));
             match error {

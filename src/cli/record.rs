@@ -1,7 +1,8 @@
 //! `jitkey record`
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use clap::Args;
 
@@ -11,13 +12,10 @@ use crate::spec::Spec;
 use crate::target::TargetError;
 use crate::target::environment;
 
-/// What the Python package exits with where there is no jax.
-const NO_JAX: i32 = 3;
-
 /// Run a Python program and record its jitted calls.
 ///
 /// The program is run by its own Python, which needs jax and nothing of jitkey; nothing of it is changed. What was recorded
-/// is explained by `jitkey explain`.
+/// is explained by `jitkey explain`. The exit code is the program's own.
 #[derive(Debug, Args)]
 pub(super) struct Record {
     /// Where the recording goes.
@@ -45,13 +43,21 @@ impl Record {
             .env("PYTHONPATH", path)
             .status()
             .map_err(|error| CliError::Usage(format!("{first} can't be run: {error}")))?;
-        // Stdout is the program's own.
-        if status.code() == Some(NO_JAX) {
-            return Ok(End::Findings);
+        if fs::metadata(&self.output).is_ok_and(|file| file.len() > 0) {
+            // Stdout is the program's own.
+            eprintln!("jitkey: why they missed: jitkey explain {}", quoted(&self.output.to_string_lossy()));
         }
-        eprintln!("jitkey: why they missed: jitkey explain {}", quoted(&self.output.to_string_lossy()));
-        Ok(if status.success() { End::Well } else { End::Findings })
+        Ok(End::Program(exit_code(status)))
     }
+}
+
+/// That of the program, or what a shell makes of the signal that ended it.
+fn exit_code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return u8::try_from(128 + signal).unwrap_or(1);
+    }
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
 /// The parts of a command: `uv run python -u train.py --epochs 3`.

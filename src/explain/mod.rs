@@ -6,9 +6,10 @@
 mod advice;
 mod patterns;
 mod recording;
+mod repair;
 mod replay;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -16,10 +17,11 @@ use serde::Serialize;
 pub use advice::Advice;
 pub use patterns::{Pattern, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
+pub use repair::Repair;
 
-use crate::case::{Layer, LayerSet, Verdict};
-use crate::model::{Difference, Explanation, Simulation};
-use crate::spec::{Spec, Version};
+use crate::case::{Case, Layer, LayerSet, Verdict};
+use crate::model::{Difference, Explanation, Simulation, behaviour};
+use crate::spec::{CaseFile, Outcome, Profile, Spec, Version};
 use advice::Advisor;
 use replay::Replay;
 
@@ -32,7 +34,15 @@ pub struct Explained {
     pub calls: Vec<ExplainedCall>,
     /// What several of them show together, what to mend first on top.
     pub patterns: Vec<Pattern>,
+    #[serde(skip)]
+    version: Version,
+    /// By what is called.
+    #[serde(skip)]
+    replays: HashMap<String, Replay>,
 }
+
+/// Repairs are tried for the first calls of so many kinds.
+const TRIED: usize = 64;
 
 /// A call, explained.
 #[derive(Debug, Serialize)]
@@ -45,6 +55,8 @@ pub struct ExplainedCall {
     pub name: String,
     /// Where the function is written.
     pub at: Option<String>,
+    /// Which function of the recording it is, from zero: several can be made in one place.
+    pub function: usize,
     /// Where the call is made.
     pub from: Option<String>,
     /// What it did.
@@ -53,7 +65,7 @@ pub struct ExplainedCall {
     pub predicted: Option<Verdict>,
     /// Why the model says nothing.
     pub unpredicted: Option<String>,
-    /// Whether it is the first call of a function that is written there: no key could be nearby.
+    /// Whether it is the first call of its function: no key could be nearby.
     pub first: bool,
     /// Why each layer was missed, `nearest` being a number of the recording.
     pub explanations: Vec<Explanation>,
@@ -61,6 +73,17 @@ pub struct ExplainedCall {
     pub advice: Vec<Option<Advice>>,
     /// What the call has that the program which serves it was not traced from.
     pub stale: Option<Difference>,
+    /// What became of its repair when it was tried on the model, if it was.
+    pub tried: Option<Tried>,
+}
+
+/// What a repair does, on the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tried {
+    /// With the differences that are stated taken from the nearest call, the call is served.
+    pub mends: bool,
+    /// With any one of them left, it misses.
+    pub minimal: bool,
 }
 
 impl ExplainedCall {
@@ -121,26 +144,32 @@ impl Explained {
         let version: Version = recording.jax()?;
         let advisor = Advisor::of(spec)?;
         let mut calls: Vec<ExplainedCall> = Vec::new();
-        let mut known: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
+        let mut known: HashSet<usize> = HashSet::new();
+        let functions = recording.functions();
         for (i, (recorded, given)) in recording.calls().zip(&recording.given).enumerate() {
-            let first = known.insert((&recorded.api, &recorded.name, recorded.at.as_deref()));
+            let function = functions[i];
             calls.push(ExplainedCall {
                 number: i + 1,
                 api: recorded.api.clone(),
                 name: recorded.name.clone(),
                 at: recorded.at.clone(),
+                function,
                 from: recorded.from.clone(),
                 observed: recorded.observed.verdict(),
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
-                first,
+                first: known.insert(function),
                 explanations: Vec::new(),
                 advice: Vec::new(),
                 stale: None,
+                tried: None,
             });
         }
+        let mut replays = HashMap::new();
         for api in recording.apis() {
-            predict(&recording, &api, spec, &version, &mut calls);
+            let replay = Replay::of(&recording, &api);
+            predict(&replay, spec.profile(&api, &version), &mut calls);
+            replays.insert(api, replay);
         }
         for call in &mut calls {
             if call.first {
@@ -149,7 +178,71 @@ impl Explained {
             call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();
         }
         let patterns = patterns::patterns(&calls, &spec.habits);
-        Ok(Self { about: recording.about, calls, patterns })
+        let mut explained = Self { about: recording.about, calls, patterns, version, replays };
+        explained.try_repairs(spec);
+        Ok(explained)
+    }
+
+    /// Tries what mends the first call of each kind.
+    fn try_repairs(&mut self, spec: &Spec) {
+        let mut kinds = HashSet::new();
+        let is_new = |call: &&ExplainedCall| {
+            let places = call.differences().iter().map(|found| (found.path.clone(), found.component.clone()));
+            call.is_again() && kinds.insert((call.function, places.collect::<Vec<_>>()))
+        };
+        let first: Vec<usize> = self.calls.iter().filter(is_new).map(|call| call.number).take(TRIED).collect();
+        for number in first {
+            let Some(repair) = self.repair(number, spec) else { continue };
+            let call = &mut self.calls[number - 1];
+            let is_same = |a: &Difference, b: &Difference| a.path == b.path && a.component == b.component;
+            let stated = call.differences();
+            // What one place makes of the key alone can look otherwise than beside the others.
+            let is_stated = |found: &Vec<Difference>| found.iter().any(|a| stated.iter().any(|b| is_same(a, b)));
+            let is_enough = |a: &Difference| repair.each.iter().flatten().any(|b| is_same(a, b));
+            let (mends, minimal) = (repair.each.iter().all(is_stated), stated.iter().all(is_enough));
+            call.tried = Some(Tried { mends, minimal });
+        }
+    }
+
+    /// What mends a call that missed, by its number; `None` if there is nothing near it, or it can't be tried.
+    #[must_use]
+    pub fn repair(&self, number: usize, spec: &Spec) -> Option<Repair> {
+        let call = self.calls.get(number.checked_sub(1)?)?;
+        let explanation = call.explanation()?;
+        let profile = spec.profile(&call.api, &self.version)?;
+        self.replays.get(&call.api)?.repair(explanation.nearest, number, explanation.layer, profile)
+    }
+
+    /// A call that missed as a case of two calls, and that case repaired, for a target or a script. `None` as for
+    /// [`Self::repair`].
+    #[must_use]
+    pub fn cases(&self, number: usize, spec: &Spec) -> Option<[CaseFile; 2]> {
+        let Repair { missing, repaired, .. } = self.repair(number, spec)?;
+        let call = &self.calls[number - 1];
+        let profile = spec.profile(&call.api, &self.version)?;
+        let file = |id: String, says: String, case: Case| {
+            let calls = behaviour(&case, profile).ok()?;
+            let expect = Some(Outcome { calls, when_missed: None }.into());
+            let (api, version) = (call.api.clone(), Some(self.version.to_string()));
+            Some(CaseFile {
+                id,
+                says,
+                api,
+                version,
+                case,
+                expect,
+                observed: None,
+                repairs: None,
+                fix: None,
+                sources: Vec::new(),
+            })
+        };
+        let (id, nearest) = (format!("call-{number}"), call.explanation()?.nearest);
+        let found: Vec<String> = call.differences().iter().map(ToString::to_string).collect();
+        let says = format!("Call {number} of {} after call {nearest}: {}.", call.name, found.join("; "));
+        let mended = file(format!("{id}-repaired"), "The same without the difference.".to_owned(), repaired)?;
+        let fix = call.advice.iter().flatten().next().map(|advice| advice.fix.clone());
+        Some([file(id.clone(), says, missing)?, CaseFile { repairs: Some(id), fix, ..mended }])
     }
 
     /// The patterns and, beside them, each cause of misses that are no part of one: what to mend first on top.
@@ -162,22 +255,20 @@ impl Explained {
     }
 }
 
-/// Writes what the model says of the calls of `api` into them.
-fn predict(recording: &Recording, api: &str, spec: &Spec, version: &Version, calls: &mut [ExplainedCall]) {
-    let Replay { case, numbers, left_out } = Replay::of(recording, api);
+/// Writes what the model says of the calls that are replayed into them.
+fn predict(replay: &Replay, profile: Option<&Profile>, calls: &mut [ExplainedCall]) {
+    let Replay { case, numbers, left_out } = replay;
     for (number, why) in left_out {
-        calls[number - 1].unpredicted = Some(why);
+        calls[number - 1].unpredicted = Some(why.clone());
     }
     let of_calls: Vec<usize> = numbers.iter().copied().flatten().collect();
     let mut fail = |why: String| of_calls.iter().for_each(|number| calls[number - 1].unpredicted = Some(why.clone()));
-    let Some(profile) = spec.profile(api, version) else {
-        return fail(format!("there is no profile of {api} {version}"));
-    };
-    let mut simulation = match Simulation::of_recording(&case, profile) {
+    let Some(profile) = profile else { return fail("there is no profile of that version".to_owned()) };
+    let mut simulation = match Simulation::of_recording(case, profile) {
         Ok(simulation) => simulation,
         Err(error) => return fail(error.to_string()),
     };
-    for (step, number) in case.steps.iter().zip(&numbers) {
+    for (step, number) in case.steps.iter().zip(numbers) {
         match (simulation.step(step), number) {
             (Ok(Some(prediction)), Some(number)) => {
                 let call = &mut calls[number - 1];

@@ -49,7 +49,7 @@ type Seen<'e> = (&'e ExplainedCall, Vec<(&'e Difference, Option<&'e Advice>)>);
 pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern> {
     let mut functions: IndexMap<_, Vec<&ExplainedCall>> = IndexMap::new();
     for call in calls {
-        functions.entry((&call.api, &call.name, &call.at)).or_default().push(call);
+        functions.entry(call.function).or_default().push(call);
     }
     let mut patterns = Vec::new();
     for calls in functions.values() {
@@ -176,7 +176,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
         let causes: HashSet<_> = call.advice.iter().flatten().map(|advice| &advice.cause).collect();
         for (difference, advice) in call.differences().iter().zip(&call.advice) {
             let Some(advice) = advice.as_ref().filter(|advice| advice.cause != "program") else { continue };
-            let pattern = others.entry((&call.api, &call.name, &call.at, &advice.cause)).or_insert_with(|| Pattern {
+            let pattern = others.entry((call.function, &advice.cause)).or_insert_with(|| Pattern {
                 id: advice.cause.clone(),
                 sign: None,
                 api: call.api.clone(),

@@ -1,9 +1,11 @@
 //! Recordings: the lines that `jitkey record` writes.
 
+use std::collections::{HashMap, HashSet};
+
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use crate::case::{Call, Class, ClearScope, LayerSet, Name, Value, text};
+use crate::case::{Call, Class, ClearScope, Effect, LayerSet, Name, Value, text};
 use crate::spec::Version;
 use crate::target::{CallObservation, RaisedError};
 
@@ -67,8 +69,11 @@ struct Outline {
     name: String,
     missed: LayerSet,
     error: Option<RaisedClass>,
+    wrapper: Option<Name>,
     #[serde(default)]
     dropped: Vec<Name>,
+    #[serde(default)]
+    ended: Vec<Name>,
 }
 
 #[derive(Deserialize)]
@@ -85,13 +90,13 @@ struct Places {
 
 impl Outline {
     fn call(self, line: &str, error: &serde_json::Error) -> CallLine {
-        let Self { api, name, missed, error: raised, dropped } = self;
+        let Self { api, name, missed, error: raised, wrapper, dropped, ended } = self;
         let Places { at, from } = serde_json::from_str(line).unwrap_or_default();
         let error_of = |RaisedClass { class }| RaisedError { class, message: String::new() };
         let observed = CallObservation { missed, error: raised.map(error_of), served: None };
         let unrecorded = Some(format!("its line can't be read: {error}"));
-        let recorded = Recorded { api, name, at, from, call: None, again: None, unrecorded, observed };
-        CallLine { classes: IndexMap::new(), objects: IndexMap::new(), dropped, recorded }
+        let recorded = Recorded { api, name, at, wrapper, from, call: None, again: None, unrecorded, observed };
+        CallLine { classes: IndexMap::new(), objects: IndexMap::new(), dropped, ended, effect: None, recorded }
     }
 }
 
@@ -104,6 +109,12 @@ pub(super) struct CallLine {
     pub objects: IndexMap<Name, Value>,
     #[serde(default)]
     pub dropped: Vec<Name>,
+    /// The wrappers that are gone.
+    #[serde(default)]
+    pub ended: Vec<Name>,
+    /// What the body does besides, if that kept the call off the fast path.
+    #[serde(default)]
+    pub effect: Option<Effect>,
     #[serde(flatten)]
     pub recorded: Recorded,
 }
@@ -118,6 +129,9 @@ pub struct Recorded {
     /// Where it is written: file and line.
     #[serde(default)]
     pub at: Option<String>,
+    /// Which wrapper of a function it is.
+    #[serde(default)]
+    pub wrapper: Option<Name>,
     /// Where it is called.
     #[serde(default)]
     pub from: Option<String>,
@@ -187,6 +201,30 @@ impl Recording {
             Line::Call(line) => Some(&line.recorded),
             Line::Clear(_) => None,
         })
+    }
+
+    /// For each call the number of its function. Functions that are made in one place are told apart by their wrappers: a new
+    /// one is another function, unless it takes the place of one that is gone.
+    pub(super) fn functions(&self) -> Vec<usize> {
+        let mut numbers = Vec::new();
+        let mut made: HashMap<_, Vec<(Option<&Name>, usize)>> = HashMap::new();
+        let (mut gone, mut count): (HashSet<&Name>, usize) = Default::default();
+        for line in &self.lines {
+            let Line::Call(line) = line else { continue };
+            gone.extend(&line.ended);
+            let Recorded { api, name, at, wrapper, .. } = &line.recorded;
+            let (here, wrapper) = (made.entry((api, name, at)).or_default(), wrapper.as_ref());
+            let known = here.iter().position(|(other, _)| *other == wrapper);
+            let left = || here.iter().position(|(other, _)| other.is_some_and(|other| gone.contains(other)));
+            let place = known.or_else(left).unwrap_or_else(|| {
+                here.push((wrapper, count));
+                count += 1;
+                here.len() - 1
+            });
+            here[place].0 = wrapper;
+            numbers.push(here[place].1);
+        }
+        numbers
     }
 
     /// What was called.

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Recording;
 use super::recording::Line;
-use crate::case::{Case, CaseError, Name, Part, Step};
+use super::{Recording, Repair};
+use crate::case::{Case, CaseError, Effect, Form, Layer, Name, Part, Step, Value};
+use crate::spec::Profile;
 
 /// The calls of one implementation.
 #[derive(Debug, Default)]
@@ -23,6 +24,7 @@ impl Replay {
         // An array says on which device it is, and nothing how many there are.
         let mut replay = Self { case: Case { devices: u32::MAX, ..Case::default() }, ..Self::default() };
         let calls: Vec<_> = recording.calls().collect();
+        let mut effects: Vec<(Name, Effect)> = Vec::new();
         let mut number = 0;
         for line in &recording.lines {
             let line = match line {
@@ -41,12 +43,37 @@ impl Replay {
             }
             let given = recording.given[number - 1].as_ref().ok().and_then(|place| calls[*place].call.clone());
             if let Some(mut call) = given {
+                call.wrapper.clone_from(&line.recorded.wrapper);
+                if let (Some(effect), Some(Value::Form(function))) = (line.effect, &call.function)
+                    && let Form::Ref(name) = &**function
+                {
+                    effects.push((name.clone(), effect));
+                }
                 call.raises = line.recorded.observed.error.as_ref().map(|error| error.class.clone());
                 replay.push(Step::Call(call), Some(number));
             }
         }
+        for (name, effect) in effects {
+            if let Some(Value::Form(form)) = replay.case.objects.get_mut(&name)
+                && let Form::Def(def) = &mut **form
+            {
+                def.effect = Some(effect);
+            }
+        }
         while replay.leaves_out() {}
         replay
+    }
+
+    /// What mends call `second`, which missed `layer` and is nearest to call `first`; both numbers are of the recording.
+    pub fn repair(&self, first: usize, second: usize, layer: Layer, profile: &Profile) -> Option<Repair> {
+        let place = |number| self.numbers.iter().position(|known| *known == Some(number));
+        let (i, j) = (place(first)?, place(second)?);
+        let (Step::Call(first), Step::Call(second)) = (self.case.steps.get(i)?, self.case.steps.get(j)?) else {
+            return None;
+        };
+        let dropped = |step| if let &Step::Drop(ref name) = step { Some(name) } else { None };
+        let between: Vec<_> = self.case.steps.get(i..j)?.iter().filter_map(dropped).collect();
+        Repair::of(&self.case, first, second, &between, layer, profile)
     }
 
     fn push(&mut self, step: Step, number: Option<usize>) {

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 
 use super::text::Style;
 use crate::case::{Layer, Verdict};
-use crate::explain::{Advice, Explained, ExplainedCall, Pattern, numbered};
-use crate::model::Difference;
+use crate::explain::{Advice, Explained, ExplainedCall, Pattern, Tried, numbered};
+use crate::model::{Difference, Explanation};
 
 /// The calls that missed something an earlier call of the function might have left, those that are alike together; then
 /// what it all cost, and what to mend first.
@@ -34,9 +34,8 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
     for call in explained.calls.iter().filter(|call| call.is_again()) {
         let differences = call.differences().iter();
         let places: Vec<_> = differences.map(|difference| (&difference.path, &difference.component)).collect();
-        let function = (&call.api, &call.name, &call.at);
         let did = (&call.observed, &call.predicted, &call.unpredicted);
-        groups.entry((function, did, places, &call.advice)).or_default().push(call);
+        groups.entry((call.function, did, places, &call.advice)).or_default().push(call);
     }
     groups.into_values().map(Group).collect()
 }
@@ -72,10 +71,13 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
         let _ = writeln!(text, "  {}  {dim}{}{end}", advice.says, advice.rule);
         let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
     }
+    if let (Some(tried), Some(explanation)) = (call.tried, call.explanation()) {
+        let _ = writeln!(text, "  {dim}{}{end}", became(tried, explanation));
+    }
     if call.is_predicted() && call.explanation().is_none() {
         let _ = writeln!(
             text,
-            "  {dim}No earlier key of it is left: its caches were cleared, or its calls have failed.{end}"
+            "  {dim}No earlier call left anything to serve it: caches were cleared, calls failed, or an effect keeps it off the fast path.{end}"
         );
     }
     match (&call.predicted, &call.unpredicted) {
@@ -86,6 +88,27 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
         _ => {}
     }
     text.push('\n');
+}
+
+/// What became of the repair of a call that was explained so.
+pub(super) fn became(Tried { mends, minimal }: Tried, explanation: &Explanation) -> String {
+    let Explanation { layer, nearest, differences } = explanation;
+    let (served, missed) = match layer {
+        Layer::Dispatch => ("the call takes the fast path", "it doesn't"),
+        Layer::Trace => ("nothing is traced", "it is"),
+        Layer::Lower => ("nothing is lowered", "it is"),
+        Layer::Compile => ("nothing is compiled", "it is"),
+    };
+    let rest = match (mends, minimal, differences.len()) {
+        (true, true, 1) => format!("{served}."),
+        (true, true, _) => format!("{served}; with any one of them left, {missed}."),
+        (true, false, _) => format!("{served}, and not all of them are needed for that."),
+        (false, ..) => "that isn't all yet.".to_owned(),
+    };
+    format!(
+        "Tried on the model: with {} as in call {nearest}, {rest}",
+        if differences.len() == 1 { "that" } else { "these" }
+    )
 }
 
 /// What a call did, as a verb.

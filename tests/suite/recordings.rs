@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use jitkey::case::Verdict;
-use jitkey::explain::{Explained, ExplainedCall, Pattern, Recording, numbered};
+use jitkey::explain::{Explained, ExplainedCall, Pattern, Recording, Tried, numbered};
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
 use jitkey::target::environment;
@@ -32,6 +32,10 @@ fn record(program: &str, version: &str) -> Explained {
     assert_eq!(printed, String::from_utf8_lossy(&alone.stdout));
     let recording = Recording::read(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
     let explained = Explained::of(recording, &SPEC).unwrap();
+    let tried: Vec<_> = explained.calls.iter().filter_map(|call| call.tried).collect();
+    let is_mended = tried.iter().all(|tried| *tried == Tried { mends: true, minimal: true });
+    let is_again = explained.calls.iter().any(ExplainedCall::is_again);
+    assert!(is_mended && is_again != tried.is_empty(), "{}", text(&explained, Style::PLAIN));
     let otherwise: Vec<_> = explained.calls.iter().filter(|call| !call.is_predicted()).collect();
     assert!(otherwise.is_empty(), "{otherwise:#?}");
     explained
@@ -59,6 +63,57 @@ fn a_problem_is_explained(
     if version == NEWEST {
         crate::snapshot!(format!("explain-{program}"), text(&explained, Style::PLAIN));
     }
+    // The miss alone, and repaired, on the real library.
+    let call = explained.calls.iter().find(|call| call.is_again()).unwrap();
+    let cases = explained.cases(call.number, &SPEC).unwrap();
+    let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    std::fs::write(file.path(), serde_json::to_string(&cases).unwrap()).unwrap();
+    let target = format!("{}@{version}", call.api);
+    let replayed = Command::new(env!("CARGO_BIN_EXE_jitkey"))
+        .args(["replay", "--target", &target])
+        .arg(file.path())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(replayed.stdout).unwrap();
+    assert!(replayed.status.success(), "{printed}{}", String::from_utf8_lossy(&replayed.stderr));
+    let observed: Vec<_> = printed.lines().filter(|line| line.trim_start().starts_with("observed")).collect();
+    assert_eq!(observed, ["  observed   trace, trace", "  observed   trace, hit"], "{printed}");
+}
+
+/// Two functions that are made in one place are two as long as both are there, and one in its next form if the first is gone.
+#[rstest]
+#[case("", 0)]
+#[case(r#""ended": ["w_1"], "#, 1)]
+fn functions_of_one_place_are_told_apart(#[case] ended: &str, #[case] again: usize) {
+    let of = |wrapper: u32, news: &str| {
+        let call = line("jax.jit", "1", "", TRACED).replace("step_1", &format!("step_{wrapper}"));
+        let news = format!(r#"{{"wrapper": "w_{wrapper}", {news} "objects": {{"step_{wrapper}": {{"def": {{}}}}}}, "#);
+        call.replacen('{', &news, 1)
+    };
+    let explained = explained(&[of(1, ""), of(2, ended)]);
+    assert_eq!(explained.calls.iter().filter(|call| call.is_again()).count(), again, "{explained:#?}");
+}
+
+/// What a body does besides is seen at its first call, and keeps each call off the fast path.
+#[test]
+fn a_call_with_an_effect_is_never_fast() {
+    let noisy = |line: String| line.replacen('{', r#"{"effect": "unordered", "#, 1);
+    let lines = [noisy(first("jax.jit", "1", "")), noisy(line("jax.jit", "1", "", r#""dispatch""#))];
+    let explained = explained(&lines);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+}
+
+/// What doesn't matter stays as it is in the repaired call.
+#[test]
+fn a_repair_changes_what_matters() {
+    let explained = explained(&[
+        first("jax.jit", r#"["f32[2]", {"dict": {"a": "i32[]", "b": 1}}], "f32[]""#, ""),
+        line("jax.jit", r#"["f32[3]", {"dict": {"a": "~i32[]", "b": 2}}], "f32[]""#, "", TRACED),
+    ]);
+    assert_eq!(explained.calls[1].tried, Some(Tried { mends: true, minimal: true }));
+    let [_, repaired] = explained.cases(2, &SPEC).unwrap();
+    let args = serde_json::to_value(&repaired.case.calls().last().unwrap().args).unwrap();
+    assert_eq!(args, serde_json::json!([["f32[2]", {"dict": {"a": "i32[]", "b": 2}}], "f32[]"]));
 }
 
 /// What nnx.jit hands to jax.jit is a graphdef and a state.

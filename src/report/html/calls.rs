@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::case::{Layer, Verdict};
 use crate::explain::{Explained, ExplainedCall};
-use crate::report::explain::what;
+use crate::report::explain::{became, what};
 
 /// How many differences of one layer are shown.
 const MOST: usize = 60;
@@ -26,6 +26,8 @@ pub(super) struct Calls {
     calls: Vec<usize>,
     /// By the number of a call, the numbers of those whose keys are nearest to its own, for each layer of its kind.
     nearest: BTreeMap<usize, Vec<usize>>,
+    /// By the number of a call, what became of its repair.
+    tried: BTreeMap<usize, usize>,
 }
 
 /// What calls have in common that differ in nothing but their number, and that of the nearest.
@@ -67,6 +69,10 @@ impl Calls {
             let kind = calls.kind(call);
             let kind = calls.kinds.insert_full(kind).0;
             calls.calls.push(kind);
+            if let (Some(tried), Some(explanation)) = (call.tried, call.explanation()) {
+                let became = calls.text(&became(tried, explanation));
+                calls.tried.insert(call.number, became);
+            }
             if !call.explanations.is_empty() {
                 let nearest = call.explanations.iter().map(|explanation| explanation.nearest);
                 calls.nearest.insert(call.number, nearest.collect());

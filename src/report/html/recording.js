@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { texts, functions, kinds, calls, nearest } = data;
+  const { texts, functions, kinds, calls, nearest, tried } = data;
   const differences = data.differences.map((difference) => difference.map((text) => texts[text]));
   const states = ["hit", "dispatch", "compile", "lower", "trace", "error"];
   const section = document.querySelector("div.calls");
@@ -162,7 +162,7 @@
     if (kind.otherwise !== null) notes.push(note(`The model says that it ${texts[kind.otherwise]}, so this is not explained.`, "bad"));
     if (kind.first && kind.state !== "hit") notes.push(note("It is the first call of its function: there was no key to find."));
     if (!kind.layers.length && kind.again && !isDoubtful(kind))
-      notes.push(note("No earlier key of it is left: its caches were cleared, or its calls have failed."));
+      notes.push(note("No earlier call left anything to serve it: caches were cleared, calls failed, or an effect keeps it off the fast path."));
     if (kind.state === "hit") notes.push(note("Everything was found: nothing was made for it."));
     const stale = [];
     if (kind.stale !== null)
@@ -174,6 +174,7 @@
       ...stale,
       ...(kind.otherwise === null ? explained(kind, number) : []),
       ...kind.advice.map(advice),
+      ...(number in tried ? [note(texts[tried[number]])] : []),
       ...[alike(number)].filter(Boolean),
     );
   };

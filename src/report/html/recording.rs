@@ -215,7 +215,7 @@ fn number(of: &str, count: usize, class: &str) -> Markup {
 fn by_function(explained: &Explained) -> Vec<Vec<&ExplainedCall>> {
     let mut functions = indexmap::IndexMap::<_, Vec<_>>::new();
     for call in &explained.calls {
-        functions.entry((&call.api, &call.name, &call.at)).or_default().push(call);
+        functions.entry(call.function).or_default().push(call);
     }
     functions.into_values().collect()
 }

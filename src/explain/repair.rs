@@ -1,0 +1,168 @@
+//! A miss alone: the call whose key is nearest and the one that missed, and that one mended, tried on the model.
+//!
+//! The two calls differ in some places of their texts. Which of them matter is found out by trying: the first call, made
+//! again with one place as in the second. The second call with all that matter as in the first is the repaired one.
+
+use std::collections::HashSet;
+
+use serde_json::Value as Tree;
+
+use crate::case::{Call, Case, Layer, Name, Step, Verdict};
+use crate::model::{Difference, Prediction, Simulation};
+use crate::spec::Profile;
+
+/// Calls that differ in more places than this are not taken apart.
+const PLACES: usize = 64;
+
+/// A miss, and what mends it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repair {
+    /// The two calls.
+    pub missing: Case,
+    /// The first call, and the second as it would have to be.
+    pub repaired: Case,
+    /// For each place that matters what the keys differ in if it is left as it is: each of them is enough to miss.
+    pub each: Vec<Vec<Difference>>,
+}
+
+impl Repair {
+    /// What mends `second`, which missed `layer` where `first` had been called. `case` has what both speak of, and `between`
+    /// are the objects that were dropped between the two.
+    ///
+    /// `None` if the first call would miss the layer again itself, if the model doesn't know one of the calls to try, or if
+    /// they differ in too many places.
+    #[must_use]
+    pub fn of(
+        case: &Case,
+        first: &Call,
+        second: &Call,
+        between: &[&Name],
+        layer: Layer,
+        profile: &Profile,
+    ) -> Option<Self> {
+        let trial = Trial { case, first, between, layer, profile };
+        let [before, after] = [first, second].map(|call| serde_json::to_value(call).expect("every call has a text"));
+        let mut places = Vec::new();
+        differing(Some(&before), Some(&after), "", &mut places);
+        if places.len() > PLACES || !trial.missed(&before)?.is_empty() {
+            return None;
+        }
+        let (mut mended, mut each) = (after.clone(), Vec::new());
+        for place in &places {
+            // A part alone can make no sense.
+            let whole = place.match_indices('/').rev().map(|(end, _)| &place[..end]);
+            let mut tried = std::iter::once(place.as_str()).chain(whole).map(|place| {
+                let call = grafted(&before, place, &after)?;
+                Some((place, trial.missed(&call)?))
+            });
+            let (place, missed) = tried.find_map(|tried| tried)?;
+            if !missed.is_empty() {
+                mended = grafted(&mended, place, &before)?;
+                each.push(missed);
+            }
+        }
+        let is_mended = trial.missed(&mended)?.is_empty();
+        let mended = if is_mended { trial.case(&mended)? } else { return None };
+        Some(Self { missing: trial.case(&after)?, repaired: mended, each })
+    }
+}
+
+/// What is called after one and the same call.
+struct Trial<'c> {
+    case: &'c Case,
+    first: &'c Call,
+    between: &'c [&'c Name],
+    layer: Layer,
+    profile: &'c Profile,
+}
+
+impl Trial<'_> {
+    /// The first call and another one, with what they speak of and nothing else; `None` if that is no call.
+    fn case(&self, second: &Tree) -> Option<Case> {
+        let second: Call = serde_json::from_value(second.clone()).ok()?;
+        let [of_first, of_second] = [self.first, &second].map(|call| mentioned(self.case, call));
+        let is_gone = |name: &&&Name| of_first.contains(name.as_str()) && !of_second.contains(name.as_str());
+        let gone = self.between.iter().filter(is_gone).map(|name| Step::Drop((*name).clone()));
+        let mut steps = vec![Step::Call(self.first.clone())];
+        steps.extend(gone);
+        steps.push(Step::Call(second));
+        let known = |name: &Name| of_first.contains(name.as_str()) || of_second.contains(name.as_str());
+        let mut case = Case { steps, ..self.case.clone() };
+        case.classes.retain(|name, _| known(name));
+        case.objects.retain(|name, _| known(name));
+        // As many as it needs.
+        (0..10).map(|power| Case { devices: 1 << power, ..case.clone() }).find(|case| case.validate().is_ok())
+    }
+
+    /// What the key of another call differs in at the layer; nothing if it is served there. `None` if the model doesn't know
+    /// the call, or it raises.
+    fn missed(&self, second: &Tree) -> Option<Vec<Difference>> {
+        let case = self.case(second)?;
+        let mut simulation = Simulation::explaining(&case, self.profile).ok()?;
+        let steps: Result<Vec<Option<Prediction>>, _> = case.steps.iter().map(|step| simulation.step(step)).collect();
+        let last = steps.ok()?.pop()??;
+        match last.verdict {
+            Verdict::Missed(missed) if missed.contains(self.layer) => {
+                let of_layer = last.explanations.into_iter().find(|explanation| explanation.layer == self.layer);
+                Some(of_layer?.differences)
+            }
+            Verdict::Missed(_) => Some(Vec::new()),
+            Verdict::Error(_) => None,
+        }
+    }
+}
+
+/// The names of classes and objects that a call speaks of, whatever else is called so; what those speak of is among them.
+fn mentioned(case: &Case, call: &Call) -> HashSet<String> {
+    let mut mentioned = HashSet::new();
+    let mut open = vec![serde_json::to_value(call).expect("every call has a text")];
+    while let Some(tree) = open.pop() {
+        match tree {
+            Tree::String(name) => {
+                let class = case.classes.get(name.as_str()).map(serde_json::to_value);
+                let object = case.objects.get(name.as_str()).map(serde_json::to_value);
+                if mentioned.insert(name) {
+                    open.extend(class.into_iter().chain(object).map(|tree| tree.expect("every value has a text")));
+                }
+            }
+            Tree::Array(items) => open.extend(items),
+            Tree::Object(items) => open.extend(items.into_iter().map(|(_, item)| item)),
+            Tree::Null | Tree::Bool(_) | Tree::Number(_) => {}
+        }
+    }
+    mentioned
+}
+
+/// The smallest places, as JSON pointers, in which two texts differ. An absent part is one of a map that has others.
+fn differing(before: Option<&Tree>, after: Option<&Tree>, at: &str, found: &mut Vec<String>) {
+    match (before, after) {
+        // Maps are equal in any order.
+        (Some(old), Some(new)) if old.to_string() == new.to_string() => {}
+        (Some(Tree::Object(old)), Some(Tree::Object(new))) if old.keys().eq(new.keys()) || old.len() != new.len() => {
+            for key in old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))) {
+                let place = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+                differing(old.get(key), new.get(key), &place, found);
+            }
+        }
+        (Some(Tree::Array(old)), Some(Tree::Array(new))) if old.len() == new.len() => {
+            for (i, (old, new)) in old.iter().zip(new).enumerate() {
+                differing(Some(old), Some(new), &format!("{at}/{i}"), found);
+            }
+        }
+        _ => found.push(at.to_owned()),
+    }
+}
+
+/// The text `tree` with `place` as in `other`; `None` if there is no such place.
+fn grafted(tree: &Tree, place: &str, other: &Tree) -> Option<Tree> {
+    let Some((parent, key)) = place.rsplit_once('/') else { return Some(other.clone()) };
+    let mut tree = tree.clone();
+    let part = other.pointer(place).cloned();
+    match (tree.pointer_mut(parent)?, part) {
+        (Tree::Array(items), Some(part)) => *items.get_mut(key.parse::<usize>().ok()?)? = part,
+        (Tree::Object(items), Some(part)) => drop(items.insert(key.replace("~1", "/").replace("~0", "~"), part)),
+        (Tree::Object(items), None) => drop(items.shift_remove(&key.replace("~1", "/").replace("~0", "~"))),
+        _ => return None,
+    }
+    Some(tree)
+}
