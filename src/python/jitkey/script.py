@@ -20,6 +20,7 @@ def run_script(file: str) -> None:
     if not os.path.isfile(file) or not _is_source(file):
         runpy.run_path(file, run_name="__main__")
         return
+    file = os.path.abspath(file)
     loader = importlib.machinery.SourceFileLoader("__main__", file)
     with open(file, "rb") as stream:
         code = loader.source_to_code(stream.read(), file)
