@@ -231,6 +231,20 @@ def test_the_command_records_and_explains(tmp_path):
     assert "x  shape  now [4], before [3]" in done.stdout
 
 
+def test_what_is_asked_for_and_what_surrounds_is_recorded(tmp_path):
+    file, device = tmp_path / "recording.jsonl", jax.devices()[0]
+    mesh = jax.sharding.Mesh([device], ("x",))
+    everywhere = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    with jitkey.recording(file):
+        jax.jit(lambda x, y: x + y, in_shardings=(everywhere, None), out_shardings=everywhere)(1.0, 2.0)
+        with jax.set_mesh(mesh) if hasattr(jax, "set_mesh") else mesh:
+            jax.jit(lambda x: x + 1)(1.0)
+    asked, inside = (json.loads(line)["call"] for line in file.read_text().splitlines()[1:])
+    written = {"sharding": {"mesh": {"x": 1}, "devices": [0], "spec": []}}
+    assert asked["options"] == {"in_shardings": [written, None], "out_shardings": written}
+    assert inside["context"] in ({word: {"x": 1}, "mesh_devices": [0]} for word in ("set_mesh", "mesh"))
+
+
 @pytest.mark.parametrize("how", [["train.py"], ["-m", "train"]])
 def test_a_program_ends_as_without_it(tmp_path, how):
     program = """

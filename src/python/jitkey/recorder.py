@@ -235,13 +235,21 @@ class Recording:
             leaves, treedef = jax.tree_util.tree_flatten((traced, named))
             held: list[Any] = []
             parts: list[Any] = []
+            hold, add, last = held.append, parts.append, None
             for leaf in statics + leaves:
                 if type(leaf) is ArrayImpl and not leaf.is_deleted():
                     aval, sharding = leaf.aval, leaf.sharding
-                    held += (aval, sharding)
-                    parts += (id(aval), id(sharding), leaf._committed)
+                    hold(aval)
+                    add(id(aval))
+                    # Most stand where the one before does, and aren't committed.
+                    if sharding is not last:
+                        hold(sharding)
+                        add(id(sharding))
+                        last = sharding
+                    if leaf._committed:
+                        add(True)
                 else:
-                    parts.append(self._leaf_signature(leaf))
+                    add(self._leaf_signature(leaf))
             key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), _set_mesh())
             hash(key)
         except Exception:  # Flattening, comparing and hashing run the program's own code.
