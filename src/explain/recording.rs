@@ -41,7 +41,8 @@ struct Header {
 /// Every other line.
 #[derive(Debug)]
 pub(super) enum Line {
-    Clear(ClearScope),
+    /// After the call of that number had begun.
+    Clear(ClearScope, Option<usize>),
     Call(Box<CallLine>),
 }
 
@@ -50,8 +51,9 @@ impl Line {
     fn read(line: &str) -> Result<Self, serde_json::Error> {
         let whole = || {
             let mut tree: serde_json::Value = serde_json::from_str(line)?;
+            let after = tree.get("after").and_then(serde_json::Value::as_u64).and_then(|after| after.try_into().ok());
             match tree.get_mut("clear").map(serde_json::Value::take) {
-                Some(scope) => serde_json::from_value(scope).map(Self::Clear),
+                Some(scope) => serde_json::from_value(scope).map(|scope| Self::Clear(scope, after)),
                 None => serde_json::from_value(tree).map(Self::Call),
             }
         };
@@ -59,6 +61,14 @@ impl Line {
             Ok(outline) => Ok(Self::Call(Box::new(outline.call(line, &error)))),
             Err(_) => Err(error),
         })
+    }
+
+    /// When it began; lines stand in the order of their ends, which is another one where there are threads.
+    fn began(&self) -> Option<(usize, bool)> {
+        match self {
+            Self::Clear(_, after) => after.map(|after| (after, true)),
+            Self::Call(line) => line.number.map(|number| (number, false)),
+        }
     }
 }
 
@@ -68,6 +78,7 @@ struct Outline {
     api: String,
     name: String,
     missed: LayerSet,
+    number: Option<usize>,
     error: Option<RaisedClass>,
     wrapper: Option<Name>,
     #[serde(default)]
@@ -90,13 +101,13 @@ struct Places {
 
 impl Outline {
     fn call(self, line: &str, error: &serde_json::Error) -> CallLine {
-        let Self { api, name, missed, error: raised, wrapper, dropped, ended } = self;
+        let Self { api, name, missed, number, error: raised, wrapper, dropped, ended } = self;
         let Places { at, from } = serde_json::from_str(line).unwrap_or_default();
         let error_of = |RaisedClass { class }| RaisedError { class, message: String::new() };
         let observed = CallObservation { missed, error: raised.map(error_of), served: None };
         let unrecorded = Some(format!("its line can't be read: {error}"));
         let recorded = Recorded { api, name, at, wrapper, from, call: None, again: None, unrecorded, observed };
-        CallLine { classes: IndexMap::new(), objects: IndexMap::new(), dropped, ended, effect: None, recorded }
+        CallLine { classes: IndexMap::new(), objects: IndexMap::new(), dropped, ended, effect: None, number, recorded }
     }
 }
 
@@ -115,6 +126,9 @@ pub(super) struct CallLine {
     /// What the body does besides, if that kept the call off the fast path.
     #[serde(default)]
     pub effect: Option<Effect>,
+    /// How many calls had begun with it, by which later ones call it.
+    #[serde(default)]
+    pub number: Option<usize>,
     #[serde(flatten)]
     pub recorded: Recorded,
 }
@@ -183,6 +197,9 @@ impl Recording {
                 Err(error) => return Err(wrong(number, &error)),
             }
         }
+        if read.iter().all(|line| line.began().is_some()) {
+            read.sort_by_key(Line::began);
+        }
         let given = given(&read);
         Ok(Self { about: header.about, lines: read, given })
     }
@@ -199,7 +216,7 @@ impl Recording {
     pub fn calls(&self) -> impl Iterator<Item = &Recorded> {
         self.lines.iter().filter_map(|line| match line {
             Line::Call(line) => Some(&line.recorded),
-            Line::Clear(_) => None,
+            Line::Clear(..) => None,
         })
     }
 
@@ -238,12 +255,13 @@ impl Recording {
 
 fn given(lines: &[Line]) -> Vec<Result<usize, String>> {
     let mut given: Vec<Result<usize, String>> = Vec::new();
-    let mut apis: Vec<&str> = Vec::new();
+    // By the numbers that they have, their places.
+    let mut calls: HashMap<usize, (usize, &str)> = HashMap::new();
     for line in lines {
         let Line::Call(line) = line else { continue };
         let Recorded { api, call, again, unrecorded, .. } = &line.recorded;
         let earlier = |again: usize| {
-            let place = again.checked_sub(1).filter(|place| apis.get(*place) == Some(&api.as_str()));
+            let place = calls.get(&again).filter(|(_, earlier)| earlier == api).map(|(place, _)| *place);
             let place = place
                 .ok_or_else(|| format!("it repeats call {again}, and there is no such call of {api} before it"))?;
             given[place].clone().map_err(|why| format!("it repeats call {again}, of which nothing is known: {why}"))
@@ -254,7 +272,7 @@ fn given(lines: &[Line]) -> Vec<Result<usize, String>> {
             (None, None, Some(again)) => earlier(*again),
             (None, None, None) => Err("its line doesn't say what it was given".to_owned()),
         });
-        apis.push(api);
+        calls.insert(line.number.unwrap_or(given.len()), (given.len() - 1, api));
     }
     given
 }

@@ -28,7 +28,7 @@ impl Replay {
         let mut number = 0;
         for line in &recording.lines {
             let line = match line {
-                Line::Clear(scope) => {
+                Line::Clear(scope, _) => {
                     replay.push(Step::Clear(scope.clone()), None);
                     continue;
                 }

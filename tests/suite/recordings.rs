@@ -94,6 +94,24 @@ fn functions_of_one_place_are_told_apart(#[case] ended: &str, #[case] again: usi
     assert_eq!(explained.calls.iter().filter(|call| call.is_again()).count(), again, "{explained:#?}");
 }
 
+/// A call that compiles ends after one that another thread makes meanwhile, and finds what the first one left.
+#[test]
+fn calls_are_in_the_order_in_which_they_began() {
+    let numbered = |number: usize, line: String| line.replacen('{', &format!("{{\"number\": {number}, "), 1);
+    let explained = explained(&[
+        r#"{"clear": "jax", "after": 3}"#.to_owned(),
+        numbered(3, r#"{"api": "jax.jit", "name": "step", "at": "a.py:1", "again": 1, "missed": []}"#.to_owned()),
+        numbered(2, line("jax.jit", "1", "", "")),
+        numbered(1, first("jax.jit", "1", "")),
+        numbered(4, line("jax.jit", "1", "", TRACED)),
+    ]);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+    assert_eq!(
+        explained.calls.iter().map(|call| call.observed == Verdict::HIT).collect::<Vec<_>>(),
+        [false, true, true, false]
+    );
+}
+
 /// What a body does besides is seen at its first call, and keeps each call off the fast path.
 #[test]
 fn a_call_with_an_effect_is_never_fast() {

@@ -122,8 +122,8 @@ def _count(file: pathlib.Path) -> dict[_Function, int]:
     compiled: collections.Counter[_Function] = collections.Counter()
     ended: set[str] = set()
     made: dict[tuple[str, str | None], list[str]] = {}
-    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
-        call: dict[str, Any] = json.loads(line)
+    calls: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[1:]]
+    for call in sorted(calls, key=lambda call: call.get("number", 0)):
         ended.update(call.get("ended", ()))
         if "api" in call and "error" not in call:
             wrappers = made.setdefault((call["name"], call["at"]), [])

@@ -98,6 +98,7 @@ class Recording:
         self._known = _Known()
         self._wrappers: dict[int, _Wrapper | None] = {}
         self._ended: list[str] = []
+        self._begun = 0
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
@@ -157,7 +158,7 @@ class Recording:
     def cleared(self, scope: Any) -> None:
         """Records that caches were cleared."""
         self._known.forget_all()
-        self._write({"clear": scope})
+        self._write({"clear": scope, "after": self._begun})
 
     def _watched(
         self,
@@ -179,6 +180,7 @@ class Recording:
             finally:
                 self._describing.release()
         else:
+            self._begin(line)
             line["unrecorded"] = "recording it while what another thread passes was looked at"
         local.inside, local.missed, local.inferring, local.codes, local.effect = True, set(), 0, codes, None
         try:
@@ -194,10 +196,10 @@ class Recording:
                 line["effect"] = local.effect
             local.inside, local.missed = False, None
             line["missed"] = [layer for layer in LAYERS if layer in missed]
-            number = self._write(line)
-            if number is not None and signature is not None and "call" in line and self._describing.acquire(timeout=PATIENCE):
+            is_whole = self._write(line)
+            if is_whole and signature is not None and "call" in line and self._describing.acquire(timeout=PATIENCE):
                 try:
-                    self._known.remember(signature, number, used)
+                    self._known.remember(signature, line["number"], used)
                 finally:
                     self._describing.release()
 
@@ -206,6 +208,7 @@ class Recording:
     ) -> frozenset[str]:
         """Adds to the line what the call is given, or the number of the call that was given the same. Returns the names of the
         objects of which it speaks."""
+        self._begin(line)
         self._known.forget(self._objects.dropped)
         earlier = self._known.call(signature)
         self._objects.used.clear()
@@ -224,6 +227,12 @@ class Recording:
         if ended:
             line["ended"] = ended
         return frozenset(self._objects.used)
+
+    def _begin(self, line: dict[str, Any]) -> None:
+        """Numbers the call: lines are written as calls end, which threads do in another order."""
+        with self._writing:
+            self._begun += 1
+            line["number"] = self._begun
 
     def _signature(self, what: Any, wrapped: _Wrapper, args: Any, kwargs: Any) -> _Signature | None:
         """What calls have in common that are described alike; None if that can't be said quickly."""
@@ -387,8 +396,8 @@ class Recording:
             context["user"] = self._objects.static(of_users[0])
         return context
 
-    def _write(self, line: dict[str, Any]) -> int | None:
-        """Writes a line, and returns the number of the calls so far; None if the line, or a part of it, couldn't be written."""
+    def _write(self, line: dict[str, Any]) -> bool:
+        """Writes a line, and says whether all of it could be written."""
         whole = True
         try:
             text = _encode(line)
@@ -406,7 +415,7 @@ class Recording:
             except (OSError, ValueError):
                 # The disk is full, or the recording is over and a thread still runs: nothing of that is the program's.
                 whole = False
-            return self.calls if whole else None
+            return whole
 
 
 @dataclasses.dataclass
