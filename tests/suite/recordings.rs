@@ -163,6 +163,15 @@ fn a_repair_compiles_once(
     assert!(explained.patterns.is_empty(), "{:#?}", explained.patterns);
 }
 
+/// Whole programs, of several libraries: every call does what the model says, and prints the same.
+#[rstest]
+fn a_program_is_predicted(
+    #[values("training_linen", "training_equinox", "training_sharded", "threads_and_effects")] program: &str,
+    #[values(NEWEST, "0.4.30")] version: &str,
+) {
+    record(program, version);
+}
+
 #[rstest]
 #[case("", "the recording is empty")]
 #[case("{\"recording\": 2, \"about\": {}}\n", "format 2")]
