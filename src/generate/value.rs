@@ -1,7 +1,7 @@
 //! Any value at all, whatever the rules speak of: what text forms and keys must get along with.
 
 use super::Source;
-use crate::case::{Array, DictItems, Dtype, Form, Value};
+use crate::case::{Array, DictItems, Dtype, Form, Library, Value};
 
 /// How many containers stand in each other at most.
 const DEPTH: u32 = 4;
@@ -60,21 +60,28 @@ impl Source {
         let plain = Dtype::named("f32").expect("a dtype");
         let dtype = if self.one_in(2) { *self.pick(&dtypes) } else { plain };
         let shape: Vec<String> = (0..self.below(4)).map(|_| self.below(5).to_string()).collect();
-        let prefix = *self.pick(&["", "~", "np:"]);
-        let text = format!("{prefix}{dtype}[{}]", shape.join(","));
+        let (prefix, suffix) = *self.pick(&[("", ""), ("~", ""), ("np:", ""), ("", "@0")]);
+        let text = format!("{prefix}{dtype}[{}]{suffix}", shape.join(","));
         // No library makes some of them, such as a weakly typed bool.
         let array: Array = text.parse().unwrap_or_else(|_| "f32[]".parse().expect("an array"));
         array.into()
     }
 }
 
-/// A value that is often equal to this one: numbers take another type, dicts another order.
+/// A value that is often equal to this one: numbers take another type, dicts another order, arrays are committed or no longer.
 #[must_use]
 pub fn near(value: &Value) -> Value {
     match value {
         Value::Bool(b) => Value::Int((*b).into()),
         Value::Int(0) => Value::Float(-0.0),
         Value::Int(n @ 1..100) => Value::Float(*n as f64),
+        Value::Array(array) => {
+            let mut array = Array::clone(array);
+            if let Library::Jax { placement, .. } = &mut array.library {
+                placement.committed ^= true;
+            }
+            array.into()
+        }
         Value::List(items) => Value::List(items.iter().map(near).collect()),
         Value::Form(form) => match &**form {
             Form::Tuple(items) => Form::Tuple(items.iter().map(near).collect()).into(),

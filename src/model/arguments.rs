@@ -4,17 +4,16 @@
 //! Sources: `jax/_src/api_util.py` (static arguments by number and name), `jaxlib/jax_jit.cc` (`ParseArguments`),
 //! `equinox/_jit.py` and `equinox/_compile_utils.py` (binding to the signature, `hashable_partition`).
 
-use std::borrow::Cow;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashMap;
 
 use super::flatten::{Flat, FlattenErrors, flatten, flatten_among, text};
-use super::leaf::{Aval, Leaf, LeafErrors, aval, leaf_kind};
+use super::leaf::{Aval, LeafErrors, Leaves, Traits, aval, leaf_kind};
 use super::object::{Kind, Obj, Raised};
 use super::python;
-use super::treedef::{Path, Treedef};
+use super::treedef::{Path, Root, Tree, Treedef};
 use crate::case::{ArgName, Array, Donate, InShardings, JitOptions, Name, Param, Placement};
 use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
 
@@ -28,7 +27,7 @@ pub enum Item {
 /// A call's arguments, sorted.
 #[derive(Debug, Clone, Default)]
 pub struct Arguments {
-    pub leaves: Rc<Vec<Leaf>>,
+    pub leaves: Rc<Leaves>,
     pub items: Vec<Item>,
     /// How many of the items, the first ones, belong to the function and not to its arguments.
     pub function_items: usize,
@@ -62,23 +61,22 @@ impl Arguments {
         if self.leaves.is_empty() || (self.function_items == 0 && self.items.iter().any(is_static_number)) {
             return Err(value_error());
         }
-        for leaf in Rc::make_mut(&mut self.leaves) {
-            let mut aval = Aval::clone(&leaf.aval);
-            if aval.shape.is_empty() {
-                return Err(value_error());
-            }
-            let size = aval.shape.remove(0);
+        for leaf in self.leaves.iter() {
+            let size = *leaf.aval.shape.first().ok_or_else(value_error)?;
             if self.batch.is_some_and(|batch| batch != size) {
                 return Err(value_error());
             }
             self.batch = Some(size);
+        }
+        Rc::make_mut(&mut self.leaves).change_all(|traits| {
+            let aval = Rc::make_mut(&mut traits.aval);
+            aval.shape.remove(0);
             if let Some(sharding) = aval.placement.as_mut().and_then(|at| at.sharding.as_mut())
                 && !sharding.spec.is_empty()
             {
                 sharding.spec.remove(0);
             }
-            leaf.aval = Rc::new(aval);
-        }
+        });
         Ok(self)
     }
 }
@@ -92,21 +90,28 @@ pub struct Invocation<'c> {
     pub x64: bool,
     /// What the positional arguments are called, where the function's own parameters don't say it.
     pub called: &'c [String],
+    /// Whether it matters which objects the leaves are.
+    pub objects: bool,
 }
 
 /// The parameters of a function, sorted by kind.
 #[derive(Default)]
-struct Signature {
-    positional: Vec<Name>,
-    rest: Option<Option<Name>>,
-    keyword_only: Vec<Name>,
-    keywords: Option<Name>,
-    defaults: Vec<Name>,
+struct Signature<'c> {
+    positional: Vec<&'c Name>,
+    rest: Option<Option<&'c Name>>,
+    keyword_only: Vec<&'c Name>,
+    keywords: Option<&'c Name>,
+    defaults: Vec<&'c Name>,
 }
 
-impl Signature {
-    fn of(function: &Obj) -> Self {
-        let open = || Self { rest: Some(Some(name("args"))), keywords: Some(name("kwargs")), ..Self::default() };
+/// What the parameters of a function are called that takes whatever comes.
+static OPEN: LazyLock<[Name; 2]> =
+    LazyLock::new(|| ["args", "kwargs"].map(|text| Name::new(text).expect("a literal name")));
+
+impl<'c> Signature<'c> {
+    fn of(function: &'c Obj) -> Self {
+        let [args, kwargs] = &*OPEN;
+        let open = || Self { rest: Some(Some(args)), keywords: Some(kwargs), ..Self::default() };
         let mut function = function;
         // `functools.wraps`: a wrapper shows the signature of what it wraps.
         while let Kind::Jitted(inner) | Kind::Checkpointed(inner) = &**function {
@@ -117,16 +122,16 @@ impl Signature {
         let mut signature = Self::default();
         for param in params {
             match param {
-                Param::Plain(ArgName::Positional(rest)) => signature.rest = Some(rest.clone()),
-                Param::Plain(ArgName::Keyword(name)) => signature.keywords = Some(name.clone()),
+                Param::Plain(ArgName::Positional(rest)) => signature.rest = Some(rest.as_ref()),
+                Param::Plain(ArgName::Keyword(name)) => signature.keywords = Some(name),
                 Param::Plain(ArgName::One(name)) | Param::Default { name, .. } => {
                     if matches!(param, Param::Default { .. }) {
-                        signature.defaults.push(name.clone());
+                        signature.defaults.push(name);
                     }
                     if signature.rest.is_some() {
-                        signature.keyword_only.push(name.clone());
+                        signature.keyword_only.push(name);
                     } else {
-                        signature.positional.push(name.clone());
+                        signature.positional.push(name);
                     }
                 }
             }
@@ -135,17 +140,17 @@ impl Signature {
     }
 
     /// The parameter that takes the `i`-th positional argument.
-    fn at(&self, i: usize) -> Option<&Name> {
-        self.positional.get(i).or_else(|| self.rest.as_ref().and_then(Option::as_ref))
+    fn at(&self, i: usize) -> Option<&'c Name> {
+        self.positional.get(i).copied().or(self.rest.flatten())
     }
 
     /// The parameters with a default that a call doesn't give.
     fn omitted(&self, args: usize, kwargs: &[(Name, Obj)]) -> Vec<Name> {
         let given = |name: &Name| {
-            self.positional.iter().take(args).any(|taken| taken == name)
+            self.positional.iter().take(args).any(|taken| *taken == name)
                 || kwargs.iter().any(|(given, _)| given == name)
         };
-        self.defaults.iter().filter(|name| !given(name)).cloned().collect()
+        self.defaults.iter().filter(|name| !given(name)).map(|name| Name::clone(name)).collect()
     }
 
     /// Whether `inspect.Signature.bind` accepts the call.
@@ -154,8 +159,8 @@ impl Signature {
         let takes_rest = matches!(self.rest, Some(Some(_)));
         (args <= self.positional.len() || takes_rest)
             && kwargs.iter().all(|(name, _)| {
-                self.positional.iter().skip(args).chain(&self.keyword_only).any(|known| known == name)
-                    || (self.keywords.is_some() && !self.positional.iter().take(args).any(|taken| taken == name))
+                self.positional.iter().skip(args).chain(&self.keyword_only).any(|known| *known == name)
+                    || (self.keywords.is_some() && !self.positional.iter().take(args).any(|taken| *taken == name))
             })
             && self
                 .positional
@@ -164,10 +169,6 @@ impl Signature {
                 .chain(&self.keyword_only)
                 .all(|name| named(name) || self.defaults.contains(name))
     }
-}
-
-fn name(text: &str) -> Name {
-    Name::new(text).expect("a literal name")
 }
 
 /// Sorts the arguments of `call`.
@@ -189,17 +190,26 @@ pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raise
 struct Sorter<'c> {
     profile: &'c Profile,
     call: &'c Invocation<'c>,
-    signature: Signature,
+    signature: Signature<'c>,
     errors: FlattenErrors<'c>,
 }
 
 /// The dynamic leaves that were found, in order.
 #[derive(Default)]
 struct Found<'p> {
-    leaves: Vec<Leaf>,
+    leaves: Leaves,
     faults: Faults,
-    /// What the arrays among them are: the same array, made for however many objects, has one aval.
-    arrays: FxHashMap<*const Array, View<'p>>,
+    /// What the arrays among them are: the same array, made for however many objects, has one aval, and in one argument one
+    /// number of traits.
+    arrays: FxHashMap<*const Array, (View<'p>, Option<u32>)>,
+}
+
+/// What holds for all leaves of an argument.
+struct Argument<'t> {
+    tree: &'t Rc<Tree>,
+    asked: Option<Rc<Placement>>,
+    kept: bool,
+    donated: bool,
 }
 
 /// What a value is as a leaf.
@@ -234,20 +244,17 @@ impl<'c> Sorter<'c> {
         let mut keywords = Vec::new();
         let mut shardings = self.shardings(&numbers)?.into_iter();
         let mut modules = Vec::new();
-        let mut argument = |name: &str, value: &Obj, is_static: bool, keyword: bool, used: bool, given: bool| {
+        let mut argument = |root: Root, value: &Obj, is_static: bool, keyword: bool, used: bool, given: bool| {
             if is_static {
                 let hash = self.hash(value, &mut found.faults);
-                statics.push(Item::Static { path: Path::argument(name), value: value.clone(), keyword, hash });
+                statics.push(Item::Static { path: Path::argument(root), value: value.clone(), keyword, hash });
                 return Ok(());
             }
             let asked = if keyword { None } else { shardings.next().flatten() };
-            let treedef = flatten_among(name, value, &self.errors, &mut modules, |path, object| {
-                self.leaf(path, object, used, &mut found, |leaf| {
-                    leaf.donated = given;
-                    leaf.asked.clone_from(&asked);
-                });
-            })?;
-            trees.push(Item::Tree(treedef));
+            let tree = Tree::of(root);
+            let argument = Argument { tree: &tree, asked, kept: used, donated: given };
+            let leaf = |node, object: &Obj| self.leaf(node, object, &argument, &mut found);
+            trees.push(Item::Tree(flatten_among(&tree, value, &self.errors, &mut modules, leaf)?));
             Ok::<(), Raised>(())
         };
         for (i, value) in args.iter().enumerate() {
@@ -255,20 +262,22 @@ impl<'c> Sorter<'c> {
             if is_static {
                 static_positions.push(i);
             }
-            argument(&self.root(i), value, is_static, false, self.uses(self.signature.at(i)), donated.0.contains(&i))?;
+            argument(self.root(i), value, is_static, false, self.uses(self.signature.at(i)), donated.0.contains(&i))?;
         }
         for (name, value) in kwargs {
-            let parameter = if self.signature.positional.contains(name) || self.signature.keyword_only.contains(name) {
+            let parameter = if self.signature.positional.contains(&name) || self.signature.keyword_only.contains(&name)
+            {
                 Some(name)
             } else {
-                self.signature.keywords.as_ref()
+                self.signature.keywords
             };
             let (is_static, given) = (names.contains(name), donated.1.contains(name));
-            argument(name.as_str(), value, is_static, true, self.uses(parameter), given)?;
+            argument(Root::Called(name.to_string()), value, is_static, true, self.uses(parameter), given)?;
             keywords.push(name.clone());
         }
         self.raise(found.faults)?;
-        let items = trees.into_iter().chain(statics).collect();
+        let mut items = trees;
+        items.append(&mut statics);
         let bindable = self.signature.accepts(args.len(), self.call.kwargs);
         Ok(Arguments {
             leaves: Rc::new(found.leaves),
@@ -304,11 +313,11 @@ impl<'c> Sorter<'c> {
     }
 
     /// What a positional argument is called.
-    fn root(&self, i: usize) -> Cow<'_, str> {
+    fn root(&self, i: usize) -> Root {
         match (self.call.called.get(i), self.signature.positional.get(i)) {
-            (Some(name), _) => name.into(),
-            (None, Some(name)) => name.as_str().into(),
-            (None, None) => format!("args[{i}]").into(),
+            (Some(name), _) => Root::Called(name.clone()),
+            (None, Some(name)) => Root::Called(name.to_string()),
+            (None, None) => Root::Argument(i),
         }
     }
 
@@ -331,29 +340,29 @@ impl<'c> Sorter<'c> {
         let mut bound: Vec<Obj> = args.to_vec();
         let mut named: Vec<&(Name, Obj)> = kwargs.iter().collect();
         for parameter in self.signature.positional.iter().skip(args.len()) {
-            let Some(i) = named.iter().position(|(name, _)| name == parameter) else { break };
+            let Some(i) = named.iter().position(|(name, _)| name == *parameter) else { break };
             bound.push(named.remove(i).1.clone());
         }
         let mut found = Found::default();
         let omitted = self.signature.omitted(args.len(), kwargs);
         let mut sorted = Arguments { omitted, bindable: true, ..Arguments::default() };
-        let flat = |root: &str, value: &Obj| flatten(root, value, &self.errors);
-        let mut roots = vec![(flat("fun", function)?, true)];
+        let flat = |root: Root, value: &Obj| flatten(root, value, &self.errors);
+        let mut roots = vec![(flat(Root::Called("fun".to_owned()), function)?, true)];
         let none: Obj = Rc::new(Kind::None);
         // The rest ends in a dummy None, so that there is always a first argument.
         bound.push(none);
         let mut arguments = bound.iter().enumerate();
         if let Some((i, first)) = arguments.next() {
-            roots.push((flat(&self.root(i), first)?, self.uses(self.signature.at(i))));
+            roots.push((flat(self.root(i), first)?, self.uses(self.signature.at(i))));
         }
         let mut rest_tree = Vec::new();
         for (i, value) in arguments {
-            rest_tree.push((flat(&self.root(i), value)?, self.uses(self.signature.at(i))));
+            rest_tree.push((flat(self.root(i), value)?, self.uses(self.signature.at(i))));
         }
         let keywords: Vec<_> = named.iter().map(|(name, value)| (text(name), value.clone())).collect();
         for (name, value) in python::sort_by_key(keywords)? {
             let Kind::Str(name) = &*name else { unreachable!("keyword names are strings") };
-            rest_tree.push((flat(name, &value)?, true));
+            rest_tree.push((flat(Root::Called(name.clone()), &value)?, true));
             sorted.keywords.push(crate::case::Name::new(name.as_str()).expect("it was a name before"));
         }
         sorted.positional = bound.len();
@@ -377,14 +386,16 @@ impl<'c> Sorter<'c> {
         let mut treedefs = Vec::new();
         sorted.roots.push(trees.iter().map(|(flat, _)| flat.leaves.len()).sum());
         for (Flat { leaves, treedef }, used) in trees {
-            for (path, value) in leaves {
+            let argument = Argument { tree: &treedef.tree, asked: None, kept: used, donated: given };
+            for (node, value) in leaves {
                 let role = self.rule(&value).map(|rule| rule.role);
                 sorted.mask.push(role == Some(Role::Dynamic));
                 if role == Some(Role::Static) {
                     let hash = self.hash(&value, &mut found.faults);
+                    let path = Path::new(argument.tree, node);
                     sorted.items.push(Item::Static { path, value, keyword: false, hash });
                 } else {
-                    self.leaf(path, value, used, found, |leaf| leaf.donated = given);
+                    self.leaf(node, &value, &argument, found);
                 }
             }
             treedefs.push(Item::Tree(treedef));
@@ -430,7 +441,7 @@ impl<'c> Sorter<'c> {
         if !open_end && numbers.iter().any(|n| *n >= count || *n < -count) {
             return Err(value_error());
         }
-        let is_known = |name: &Name| known.contains(name) || self.signature.keyword_only.contains(name);
+        let is_known = |name: &Name| known.contains(&name) || self.signature.keyword_only.contains(&name);
         if self.signature.keywords.is_none() && !names.iter().all(is_known) {
             return Err(value_error());
         }
@@ -445,9 +456,9 @@ impl<'c> Sorter<'c> {
         let mut positions: Vec<usize> = numbers.iter().filter_map(absolute).collect();
         let mut names = names.to_vec();
         if numbers.is_empty() {
-            positions.extend(names.iter().filter_map(|name| known.iter().position(|other| other == name)));
+            positions.extend(names.iter().filter_map(|name| known.iter().position(|other| *other == name)));
         } else if names.is_empty() {
-            names.extend(positions.iter().filter_map(|i| known.get(*i).cloned()));
+            names.extend(positions.iter().filter_map(|i| known.get(*i).copied().cloned()));
         }
         positions.sort_unstable();
         names.sort();
@@ -495,23 +506,32 @@ impl<'c> Sorter<'c> {
     }
 
     /// A dynamic leaf. An invalid one is a fault.
-    fn leaf(&self, path: Path, object: Obj, kept: bool, found: &mut Found<'c>, change: impl FnOnce(&mut Leaf)) {
+    fn leaf(&self, node: u32, object: &Obj, argument: &Argument<'_>, found: &mut Found<'c>) {
         let Found { leaves, faults, arrays } = found;
-        let only;
-        let View { rule, aval } = match &*object {
-            Kind::Array(array) => arrays.entry(Arc::as_ptr(array)).or_insert_with(|| self.view(&object)),
-            _ => {
-                only = self.view(&object);
-                &only
+        let traits = match &**object {
+            Kind::Array(array) => {
+                let (view, traits) = arrays.entry(Arc::as_ptr(array)).or_insert_with(|| (self.view(object), None));
+                if traits.is_none_or(|traits| !leaves.are_of(traits, argument.tree)) {
+                    *traits = self.traits(view, argument, faults).map(|traits| leaves.add(traits));
+                }
+                *traits
             }
+            _ => self.traits(&self.view(object), argument, faults).map(|traits| leaves.add(traits)),
         };
-        let (Some(rule), Some(aval)) = (rule, aval) else {
-            let class = rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
+        if let Some(traits) = traits {
+            leaves.push(node, traits, Some(object).filter(|_| self.call.objects));
+        }
+    }
+
+    fn traits(&self, view: &View<'c>, argument: &Argument<'_>, faults: &mut Faults) -> Option<Traits> {
+        let (Some(rule), Some(aval)) = (view.rule, &view.aval) else {
+            let class = view.rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
             let first = faults.missed.take().unwrap_or_else(|| Raised::new(class));
             faults.leaf.get_or_insert(first);
-            return;
+            return None;
         };
         let LeafRule { error_when_missed, error_when_used, error_when_lowered, never_fast, .. } = rule;
+        let &Argument { tree, ref asked, kept, donated } = argument;
         let raised = |class: &Option<String>| class.as_deref().map(Raised::new);
         let raises = [error_when_missed, error_when_used, error_when_lowered].into_iter().any(Option::is_some);
         let errors = raises.then(|| {
@@ -523,9 +543,7 @@ impl<'c> Sorter<'c> {
                 fast: None,
             })
         });
-        let (aval, never_fast) = (Rc::clone(aval), *never_fast);
-        let mut leaf = Leaf { path, object, aval, asked: None, errors, kept, donated: false, never_fast };
-        change(&mut leaf);
-        leaves.push(leaf);
+        let (tree, aval, asked, never_fast) = (Rc::clone(tree), Rc::clone(aval), asked.clone(), *never_fast);
+        Some(Traits { tree, aval, asked, errors, kept, donated, never_fast })
     }
 }

@@ -27,24 +27,31 @@ impl Gone {
     /// Takes the buffers that a call with these arguments was given for good. A body that a case makes returns what it uses,
     /// so that each of them is of use.
     pub fn donate(&mut self, arguments: &Arguments) {
-        self.donated.extend(arguments.leaves.iter().filter(|leaf| is_given(leaf)).map(|leaf| leaf.object.clone()));
+        self.donated.extend(arguments.leaves.iter().filter(is_given).filter_map(|leaf| leaf.object.cloned()));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.deleted.is_empty() && self.donated.is_empty()
     }
 
     /// What it means for a call that some of its arguments are gone.
     pub fn mark(&self, arguments: &mut Arguments, profile: &Profile) {
-        if self.deleted.is_empty() && self.donated.is_empty() {
+        if self.is_empty() {
             return;
         }
-        for leaf in Rc::make_mut(&mut arguments.leaves) {
-            let among = |objects: &[Obj]| objects.iter().any(|object| Rc::ptr_eq(object, &leaf.object));
+        let leaves = Rc::make_mut(&mut arguments.leaves);
+        for i in 0..leaves.len() {
+            let among = |objects: &[Obj]| objects.iter().any(|object| is_object(&leaves.get(i), object));
             let (deleted, donated) = (among(&self.deleted), among(&self.donated));
             if deleted || donated {
-                let errors = leaf.errors.get_or_insert_default();
-                errors.kept = leaf.kept.then(|| Raised::new("RuntimeError"));
-                match &profile.donated_again {
-                    Some(class) if !deleted => errors.fast = leaf.kept.then(|| Raised::new(class)),
-                    _ => leaf.never_fast = true,
-                }
+                leaves.change(i, |leaf| {
+                    let errors = leaf.errors.get_or_insert_default();
+                    errors.kept = leaf.kept.then(|| Raised::new("RuntimeError"));
+                    match &profile.donated_again {
+                        Some(class) if !deleted => errors.fast = leaf.kept.then(|| Raised::new(class)),
+                        _ => leaf.never_fast = true,
+                    }
+                });
             }
         }
     }
@@ -52,18 +59,19 @@ impl Gone {
 
 /// Whether a call gives a buffer away that it also uses as another argument.
 pub fn uses_a_donated_one(arguments: &Arguments) -> bool {
-    let leaves = &arguments.leaves;
-    leaves.iter().enumerate().any(|(i, leaf)| {
-        is_given(leaf)
-            && leaves
-                .iter()
-                .enumerate()
-                .any(|(j, other)| i != j && other.kept && Rc::ptr_eq(&leaf.object, &other.object))
+    let leaves = || arguments.leaves.iter().enumerate();
+    leaves().filter(|(_, leaf)| is_given(leaf)).any(|(i, given)| {
+        let is_same = |leaf: &Leaf<'_>| given.object.is_some_and(|object| is_object(leaf, object));
+        leaves().any(|(j, leaf)| i != j && leaf.kept && is_same(&leaf))
     })
 }
 
+fn is_object(leaf: &Leaf<'_>, object: &Obj) -> bool {
+    leaf.object.is_some_and(|known| Rc::ptr_eq(known, object))
+}
+
 /// Whether the leaf has a buffer that is donated: an argument that the program doesn't have is not.
-fn is_given(leaf: &Leaf) -> bool {
-    let on_a_device = matches!(&*leaf.object, Kind::Array(array) if matches!(array.library, Library::Jax { .. } | Library::Key { .. }));
-    leaf.donated && leaf.kept && on_a_device
+fn is_given(leaf: &Leaf<'_>) -> bool {
+    let on_a_device = |object: &Obj| matches!(&**object, Kind::Array(array) if matches!(array.library, Library::Jax { .. } | Library::Key { .. }));
+    leaf.donated && leaf.kept && leaf.object.is_some_and(on_a_device)
 }

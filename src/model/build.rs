@@ -201,7 +201,8 @@ impl Namespace {
                 let errors =
                     super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
                 let value = self.build(value)?;
-                let treedef = super::flatten::flatten("tree", &value, &errors)?.treedef;
+                let treedef =
+                    super::flatten::flatten(super::treedef::Root::Called("tree".to_owned()), &value, &errors)?.treedef;
                 Kind::Treedef(super::treedef::Treedef { by: self.treedefs, ..treedef })
             }
             Form::Class(name) => Kind::Class(self.class(name)?),

@@ -55,12 +55,12 @@ impl Compiled {
     /// Whether the program takes these arguments; otherwise what is raised.
     pub fn takes(&self, call: &Arguments, profile: &Profile) -> Result<Result<(), Raised>, ModelError> {
         let unknown = |what: &str| Err(ModelError::Unsupported(format!("{what} of a compiled object")));
-        let raises = |leaf: &Leaf| {
+        let raises = |leaf: Leaf<'_>| {
             let errors = leaf.errors.as_ref();
             errors
                 .is_some_and(|errors| [&errors.missed, &errors.kept, &errors.lowered].into_iter().any(Option::is_some))
         };
-        let odd = |leaf: &Leaf| leaf.never_fast || raises(leaf);
+        let odd = |leaf: Leaf<'_>| leaf.never_fast || raises(leaf);
         if self.options.in_shardings.is_some() || self.options.out_shardings.is_some() {
             return unknown("shardings");
         }
@@ -71,22 +71,22 @@ impl Compiled {
             return unknown("donated arguments");
         }
         let elsewhere = |at: &Placement| at.sharding.is_some() || at.layout.is_some() || at.memory_kind.is_some();
-        let leaves = || self.arguments.leaves.iter().chain(&*call.leaves);
-        if leaves().any(|leaf: &Leaf| leaf.aval.placement.as_ref().is_some_and(elsewhere)) {
+        let leaves = || self.arguments.leaves.iter().chain(call.leaves.iter());
+        if leaves().any(|leaf: Leaf<'_>| leaf.aval.placement.as_ref().is_some_and(elsewhere)) {
             return unknown("shardings, layouts and memory kinds");
         }
         if !self.same_structure(call, profile)? {
             return Ok(Err(Raised::new("TypeError")));
         }
-        let pairs = || self.arguments.leaves.iter().zip(&*call.leaves);
-        let same_aval = |(ours, theirs): (&Leaf, &Leaf)| {
+        let pairs = || self.arguments.leaves.iter().zip(call.leaves.iter());
+        let same_aval = |(ours, theirs): (Leaf<'_>, Leaf<'_>)| {
             let (ours, theirs) = (&ours.aval, &theirs.aval);
             (&ours.shape, ours.dtype, ours.prng) == (&theirs.shape, theirs.dtype, theirs.prng)
         };
         if !pairs().all(same_aval) {
             return Ok(Err(Raised::new("TypeError")));
         }
-        let committed = |leaf: &Leaf| leaf.aval.placement.clone().filter(Placement::is_committed);
+        let committed = |leaf: Leaf<'_>| leaf.aval.placement.clone().filter(Placement::is_committed);
         let kept = || pairs().filter(|(ours, _)| ours.kept);
         let device = kept().find_map(|(ours, _)| committed(ours)).map_or(0, |at| at.device);
         let here = kept().filter_map(|(_, theirs)| committed(theirs)).all(|at| at.device == device);

@@ -227,7 +227,7 @@ impl Comparison {
 
     /// Compares the trees of two keys, which belong together if their roots have one path.
     fn trees(&mut self, before: &[(&Treedef, Equality)], after: &[(&Treedef, Equality)]) {
-        let root = |treedef: &Treedef| treedef.tree.root.clone();
+        let root = |treedef: &Treedef| treedef.tree.root.to_string();
         for (late, by) in after {
             let new = Tree::of(late);
             match before.iter().find(|(early, _)| root(early) == root(late)) {

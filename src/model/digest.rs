@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::arguments::{Arguments, Item};
 use super::difference::Difference;
 use super::key::Ingredients;
-use super::leaf::{Aval, Leaf};
+use super::leaf::{Aval, Leaf, Leaves};
 use super::object::{Kind, Obj};
 use super::treedef::{TreeNode, Treedef};
 
@@ -22,7 +22,7 @@ enum Part {
     Seen(Seen),
     /// A tree, and its data with types as they were then.
     Tree(Treedef, Vec<String>),
-    Leaves(Rc<Vec<Leaf>>),
+    Leaves(Rc<Leaves>),
 }
 
 /// One thing that tracing can see.
@@ -102,7 +102,7 @@ impl Part {
                     && mine == others
             }
             (Self::Leaves(a), Self::Leaves(b)) => {
-                a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| shown(&a.aval) == shown(&b.aval))
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| shown(&a.aval) == shown(&b.aval))
             }
             _ => false,
         }
@@ -113,7 +113,7 @@ impl Part {
             Self::Seen(seen) => vec![seen.clone()],
             Self::Leaves(leaves) => {
                 let seen =
-                    |leaf: &Leaf| Seen { path: leaf.path.to_string(), what: "aval", text: leaf.aval.to_string() };
+                    |leaf: Leaf<'_>| Seen { path: leaf.path().to_string(), what: "aval", text: leaf.aval.to_string() };
                 leaves.iter().map(seen).collect()
             }
             Self::Tree(treedef, typed) => {

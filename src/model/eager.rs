@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::arguments::{Arguments, Invocation, Item, sort};
 use super::key::Ingredients;
-use super::leaf::{Aval, Leaf};
+use super::leaf::{Aval, Leaf, Traits};
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::table::{NEVER_FAST, Program};
@@ -113,7 +113,7 @@ impl Simulation<'_> {
             return unknown("what becomes of operands and slices that a body returns as they are");
         }
         if !self.profile.forwards_unchanged {
-            Rc::make_mut(&mut arguments.leaves).iter_mut().for_each(|leaf| leaf.kept = true);
+            Rc::make_mut(&mut arguments.leaves).change_all(|leaf| leaf.kept = true);
         }
 
         let mut missed = LayerSet::NONE;
@@ -131,8 +131,8 @@ impl Simulation<'_> {
         let program = self.primitive(jaxprs, steps);
         if let Some(choice) = parts.choice {
             let choice = self.seen_alone(first, choice, call)?;
-            let index = index(&choice, parameters.contains(&Parameter::Predicate))?;
-            Rc::make_mut(&mut arguments.leaves).insert(0, index);
+            let (leaf, traits) = index(&choice, parameters.contains(&Parameter::Predicate))?;
+            Rc::make_mut(&mut arguments.leaves).prepend(leaf, traits);
         }
         Ok(self.apply(&Ingredients { arguments: &arguments, ..*call }, program, missed)?)
     }
@@ -207,18 +207,20 @@ impl Simulation<'_> {
             }
             // A counter may stand before the carry, and slices after it.
             let first = arguments.leaves.len() - sliced - carried.leaves.len();
-            for (leaf, out) in Rc::make_mut(&mut arguments.leaves)[first..].iter_mut().zip(&*out.leaves) {
-                let (before, after) = (&leaf.aval, &out.aval);
+            let leaves = Rc::make_mut(&mut arguments.leaves);
+            for (i, out) in (first..leaves.len()).zip(out.leaves.iter()) {
+                let (before, after) = (Rc::clone(&leaves.get(i).aval), &out.aval);
                 if before.shape == after.shape && before.dtype == after.dtype && before.prng == after.prng {
                     continue;
                 }
                 let weak = before.weak && !before.strong_when_missed;
-                let gives_way = weak && before.shape == after.shape && rank(before) <= rank(after);
+                let gives_way = weak && before.shape == after.shape && rank(&before) <= rank(after);
                 if !gives_way {
                     return Err(type_error());
                 }
                 let placement = before.placement.clone().or_else(|| Some(Placement::default()));
-                leaf.aval = Rc::new(Aval { weak: false, dtype: after.dtype, placement, ..(**before).clone() });
+                let aval = Rc::new(Aval { weak: false, dtype: after.dtype, placement, ..Aval::clone(&before) });
+                leaves.change(i, |leaf| leaf.aval = aval);
                 changed = true;
             }
         }
@@ -238,8 +240,10 @@ impl Simulation<'_> {
             outputs.push(self.returned(function, &output, call)?);
         }
         for pair in outputs.windows(2) {
-            let alike = |(a, b): (&Leaf, &Leaf)| a.aval.shape == b.aval.shape && a.aval.dtype == b.aval.dtype;
-            if !same_trees(&pair[0].items, &pair[1].items)? || !pair[0].leaves.iter().zip(&*pair[1].leaves).all(alike) {
+            let alike = |(a, b): (Leaf<'_>, Leaf<'_>)| a.aval.shape == b.aval.shape && a.aval.dtype == b.aval.dtype;
+            if !same_trees(&pair[0].items, &pair[1].items)?
+                || !pair[0].leaves.iter().zip(pair[1].leaves.iter()).all(alike)
+            {
                 return Err(type_error());
             }
         }
@@ -249,7 +253,8 @@ impl Simulation<'_> {
     /// What `function` sees when it is called with these arguments.
     fn seen(&self, function: &Obj, given: &Given, call: &Ingredients<'_>) -> Result<Arguments, Raised> {
         let (options, x64) = (&JitOptions::default(), call.ambient.x64);
-        let invocation = Invocation { function, args: &given.values, kwargs: &[], options, x64, called: &given.called };
+        let (args, called, objects) = (&given.values, &given.called, !call.ambient.returns_no.is_empty());
+        let invocation = Invocation { function, args, kwargs: &[], options, x64, called, objects };
         sort(self.profile, &invocation)
     }
 
@@ -360,7 +365,7 @@ fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize) -> Result<Opt
     };
     let value_error = || Stopped::Raised(Raised::new("ValueError"));
     let mut length = stated;
-    for leaf in &arguments.leaves[arguments.leaves.len() - sliced..] {
+    for leaf in arguments.leaves.iter().skip(arguments.leaves.len() - sliced) {
         let Some(size) = leaf.aval.shape.first() else {
             // Python scalars have no shape at all, others an empty one.
             return Err(Raised::new(if leaf.aval.placement.is_none() && leaf.aval.weak {
@@ -384,15 +389,15 @@ fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize) -> Result<Opt
 /// The arguments as the body sees them: the last `sliced` leaves without their leading axis.
 fn slice(arguments: &Arguments, sliced: usize) -> Arguments {
     let mut seen = arguments.clone();
-    let first = seen.leaves.len() - sliced;
-    for leaf in &mut Rc::make_mut(&mut seen.leaves)[first..] {
-        leaf.aval = Rc::new(Aval { shape: leaf.aval.shape[1..].to_vec(), ..(*leaf.aval).clone() });
+    let leaves = Rc::make_mut(&mut seen.leaves);
+    for i in leaves.len() - sliced..leaves.len() {
+        leaves.change(i, |leaf| _ = Rc::make_mut(&mut leaf.aval).shape.remove(0));
     }
     seen
 }
 
-/// The index of a branch, which is converted to an `i32` array before it is an operand.
-fn index(choice: &Arguments, is_predicate: bool) -> Result<Leaf, Stopped> {
+/// The index of a branch, and its traits: it is converted to an `i32` array before it is an operand.
+fn index(choice: &Arguments, is_predicate: bool) -> Result<(Leaf<'_>, Traits), Stopped> {
     let leaf = scalar(choice).ok_or_else(type_error)?;
     let word = leaf.aval.dtype.name();
     let is_bool = word == "bool";
@@ -406,7 +411,7 @@ fn index(choice: &Arguments, is_predicate: bool) -> Result<Leaf, Stopped> {
     let placement = leaf.aval.placement.clone().or_else(|| Some(Placement::default()));
     let dtype = Dtype::named("i32").expect("a literal dtype");
     let aval = Rc::new(Aval { dtype, weak: false, placement, ..(*leaf.aval).clone() });
-    Ok(Leaf { aval, kept: true, ..leaf.clone() })
+    Ok((leaf, Traits { aval, kept: true, ..leaf.traits.clone() }))
 }
 
 /// The `def` that is called in the end.
@@ -420,12 +425,10 @@ fn inside(function: &Obj) -> Option<&Function> {
 }
 
 /// The only leaf, with nothing around it, if it is a scalar.
-fn scalar(arguments: &Arguments) -> Option<&Leaf> {
+fn scalar(arguments: &Arguments) -> Option<Leaf<'_>> {
     let bare = matches!(&arguments.items[..], [Item::Tree(tree)] if tree.nodes().len() == 1);
-    match &arguments.leaves[..] {
-        [leaf] if bare && leaf.aval.shape.is_empty() => Some(leaf),
-        _ => None,
-    }
+    let only = (arguments.leaves.len() == 1).then(|| arguments.leaves.get(0));
+    only.filter(|leaf| bare && leaf.aval.shape.is_empty())
 }
 
 /// The order in which Python's numbers give way: bool, int, float, complex.

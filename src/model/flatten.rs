@@ -3,21 +3,22 @@
 //! Sources: `jaxlib/pytree.cc` and `jax/_src/tree_util.py` (how OrderedDict, defaultdict, Partial and dataclasses are
 //! registered).
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 use std::rc::Rc;
 
 use rustc_hash::FxHasher;
 
 use super::object::{ClassObject, Kind, Obj, Raised};
 use super::python;
-use super::treedef::{Label, More, NodeKind, Path, Tree, TreeNode, Treedef};
+use super::treedef::{Label, More, NodeKind, Root, Tree, TreeNode, Treedef};
 use crate::case::{Class, Name};
 use crate::spec::Equality;
 
 /// A pytree, flattened.
 #[derive(Debug)]
 pub struct Flat {
-    pub leaves: Vec<(Path, Obj)>,
+    /// With their nodes.
+    pub leaves: Vec<(u32, Obj)>,
     pub treedef: Treedef,
 }
 
@@ -29,27 +30,27 @@ pub struct FlattenErrors<'p> {
 }
 
 /// Flattens `obj`, which is called `root`.
-pub fn flatten(root: &str, obj: &Obj, errors: &FlattenErrors<'_>) -> Result<Flat, Raised> {
+pub fn flatten(root: Root, obj: &Obj, errors: &FlattenErrors<'_>) -> Result<Flat, Raised> {
     let mut leaves = Vec::new();
-    let treedef = flatten_among(root, obj, errors, &mut Vec::new(), |path, leaf| leaves.push((path, leaf)))?;
+    let each = |node, leaf: &Obj| leaves.push((node, Rc::clone(leaf)));
+    let treedef = flatten_among(&Tree::of(root), obj, errors, &mut Vec::new(), each)?;
     Ok(Flat { leaves, treedef })
 }
 
 /// The same for one of several that are walked together: `modules` are the `nnx.Module`s that were met in those before. One
 /// that is met again becomes a reference to its first place, without leaves (`flax/nnx/extract.py`, `to_tree`). The leaves
-/// go to `each`.
+/// go to `each`, with their nodes of `tree`.
 pub fn flatten_among(
-    root: &str,
+    tree: &Rc<Tree>,
     obj: &Obj,
     errors: &FlattenErrors<'_>,
     modules: &mut Vec<Obj>,
-    mut each: impl FnMut(Path, Obj),
+    each: impl FnMut(u32, &Obj),
 ) -> Result<Treedef, Raised> {
     let mut flattener = Flattener { nodes: Vec::new(), hasher: FxHasher::default(), errors, modules };
-    let tree = Tree::of(root);
-    flattener.visit(obj, |node, leaf| each(Path::new(&tree, node), leaf))?;
+    flattener.visit(obj, each)?;
     tree.complete(flattener.nodes, flattener.hasher.finish());
-    Ok(Treedef { tree, by: Equality::default() })
+    Ok(Treedef { tree: Rc::clone(tree), by: Equality::default() })
 }
 
 struct Flattener<'e> {
@@ -87,41 +88,40 @@ impl Open {
         change(self.more.get_or_insert_default());
         self
     }
+}
 
-    fn next(&mut self) -> Option<Obj> {
-        let children = match &self.children {
-            Children::Collected(children) => children,
-            Children::Of(sequence) => match &**sequence {
+impl Children {
+    fn all(&self) -> &[Obj] {
+        match self {
+            Self::Collected(children) => children,
+            Self::Of(sequence) => match &**sequence {
                 Kind::Tuple(items)
                 | Kind::List(items)
                 | Kind::Namedtuple(_, items)
                 | Kind::Node { children: items, .. } => items,
-                _ => return None,
+                _ => &[],
             },
-        };
-        let child = children.get(self.visited)?;
-        self.visited += 1;
-        Some(Rc::clone(child))
+        }
     }
 }
 
 impl Flattener<'_> {
     /// Walks the tree; the leaves go to `each`, with their nodes.
-    fn visit(&mut self, root: &Obj, mut each: impl FnMut(usize, Obj)) -> Result<(), Raised> {
+    fn visit(&mut self, root: &Obj, mut each: impl FnMut(u32, &Obj)) -> Result<(), Raised> {
         let mut open: Vec<Open> = Vec::new();
         let mut next = Some(Rc::clone(root));
         loop {
             if let Some(obj) = next.take() {
                 match self.open(&obj)? {
-                    Some(node) => open.push(node),
-                    None => {
-                        each(self.nodes.len(), obj);
-                        self.close(NodeKind::Leaf, 0, None);
+                    Some(node) => {
+                        self.nodes.reserve(node.children.all().len() + 1);
+                        open.push(node);
                     }
+                    None => self.leaf(&obj, &mut each),
                 }
             }
             let Some(last) = open.last_mut() else { return Ok(()) };
-            next = last.next();
+            next = self.leaves(last, &mut each);
             if next.is_none()
                 && let Some(Open { kind, visited, more, .. }) = open.pop()
             {
@@ -131,10 +131,27 @@ impl Flattener<'_> {
         }
     }
 
+    /// Hands over the leaves up to the next child that may be a node, which it returns.
+    fn leaves(&mut self, Open { children, visited, .. }: &mut Open, each: &mut impl FnMut(u32, &Obj)) -> Option<Obj> {
+        for child in &children.all()[*visited..] {
+            *visited += 1;
+            if !child.is_number() {
+                return Some(Rc::clone(child));
+            }
+            self.leaf(child, each);
+        }
+        None
+    }
+
+    fn leaf(&mut self, obj: &Obj, each: &mut impl FnMut(u32, &Obj)) {
+        each(u32::try_from(self.nodes.len()).expect("a tree that fits in memory"), obj);
+        self.close(NodeKind::Leaf, 0, None);
+    }
+
     fn close(&mut self, kind: NodeKind, arity: usize, more: Option<Box<More>>) {
         let arity = u32::try_from(arity).expect("a node that fits in memory");
         let node = TreeNode { kind, arity, more };
-        node.seen_by_hash().hash(&mut self.hasher);
+        node.hash(&mut self.hasher);
         self.nodes.push(node);
     }
 
@@ -168,7 +185,6 @@ impl Flattener<'_> {
     /// The node that `obj` is; `None` for a leaf.
     fn open(&mut self, obj: &Obj) -> Result<Option<Open>, Raised> {
         Ok(Some(match &**obj {
-            Kind::Array(_) => return Ok(None),
             Kind::None => Open::sequence(NodeKind::None, obj),
             Kind::Tuple(_) => Open::sequence(NodeKind::Tuple, obj),
             Kind::List(_) => Open::sequence(NodeKind::List, obj),

@@ -7,12 +7,12 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHasher;
 
 use super::ambient::{Ambient, Mesh};
 use super::arguments::{Arguments, Item};
 use super::facet::{Facet, axes, partition};
-use super::leaf::{Aval, Leaf};
+use super::leaf::{Aval, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::table::Program;
@@ -35,7 +35,7 @@ pub struct Key {
 pub(super) enum Part {
     /// Compared as it is.
     Plain(&'static str, Plain),
-    Leaves(Leaves),
+    Leaves(Avals),
     Static(Path, Obj, Equality),
     /// An object of the context: compared by `==`, like all of them.
     Context(&'static str, Option<Obj>),
@@ -44,47 +44,46 @@ pub(super) enum Part {
 
 /// The leaves that a table has of a call.
 #[derive(Debug)]
-pub(super) struct Leaves {
-    all: Rc<Vec<Leaf>>,
+pub(super) struct Avals {
+    leaves: Rc<Leaves>,
     /// Whether they are those that the program has, as lowering has them.
     lowered: bool,
 }
 
-impl Leaves {
-    fn present(&self) -> impl Iterator<Item = &Leaf> {
-        self.all.iter().filter(|leaf| leaf.kept || !self.lowered)
+impl Avals {
+    fn has(&self, leaf: &Traits) -> bool {
+        leaf.kept || !self.lowered
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Path, Rc<Aval>)> {
-        let aval = |leaf: &Leaf| if self.lowered { leaf.lowered() } else { Rc::clone(&leaf.aval) };
-        self.present().map(move |leaf| (&leaf.path, aval(leaf)))
+    fn of(&self, leaf: &Traits) -> Rc<Aval> {
+        if self.lowered { leaf.lowered() } else { Rc::clone(&leaf.aval) }
     }
 
-    /// Adds to the hash what counts of each leaf; leaves that share an aval are hashed alike.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Path, Rc<Aval>)> {
+        self.leaves.iter().filter(|leaf| self.has(leaf)).map(|leaf| (leaf.path(), self.of(&leaf)))
+    }
+
+    /// Adds to the hash what counts of each leaf.
     fn hash(&self, hasher: &mut FxHasher, components: &[LeafComponent], missed: bool) {
-        let hash = |aval: &Aval| {
-            let mut hasher = FxHasher::default();
-            components.iter().for_each(|component| Facet::of(*component, aval, missed).hash(&mut hasher));
-            hasher.finish()
+        let (leaves, traits) = self.leaves.by_traits();
+        let hash = |leaf: &Traits| {
+            let (mut hasher, aval) = (FxHasher::default(), self.of(leaf));
+            components.iter().for_each(|component| Facet::of(*component, &aval, missed).hash(&mut hasher));
+            self.has(leaf).then(|| hasher.finish())
         };
-        let mut known: FxHashMap<*const Aval, u64> = FxHashMap::default();
-        for leaf in self.present() {
-            hasher.write_u64(match leaf.asked {
-                Some(_) if self.lowered => hash(&leaf.lowered()),
-                _ => *known.entry(Rc::as_ptr(&leaf.aval)).or_insert_with(|| hash(&leaf.aval)),
-            });
-        }
+        let hashes: Vec<_> = traits.iter().map(hash).collect();
+        leaves.filter_map(|i| hashes[i]).for_each(|hash| hasher.write_u64(hash));
     }
 
     fn same(&self, other: &Self, same: impl Fn(&Aval, &Aval) -> bool) -> bool {
-        let mut last = None;
-        let mut others = other.iter();
-        let all_same = self.iter().all(|(_, mine)| {
-            others.next().is_some_and(|(_, others)| {
-                let pair = Some((Rc::as_ptr(&mine), Rc::as_ptr(&others)));
-                let shared = pair == last && !self.lowered;
-                last = pair;
-                shared || same(&mine, &others)
+        let ((mine, traits), (others, others_traits)) = (self.leaves.by_traits(), other.leaves.by_traits());
+        let mut others = others.filter(|i| other.has(&others_traits[*i]));
+        // For the traits of mine, those of others that were found to be the same.
+        let mut known = vec![None; traits.len()];
+        let all_same = mine.filter(|i| self.has(&traits[*i])).all(|i| {
+            others.next().is_some_and(|j| {
+                let met = known[i].replace(j);
+                met == Some(j) || same(&self.of(&traits[i]), &other.of(&others_traits[j]))
             })
         });
         all_same && others.next().is_none()
@@ -157,7 +156,7 @@ impl Key {
     }
 
     fn without(skipped: usize, table: &Table, call: &Ingredients<'_>, above: Option<Program>) -> Self {
-        let mut parts = Vec::new();
+        let mut parts = Vec::with_capacity(5 + table.call.len() + table.context.len() + call.arguments.items.len());
         if let Some(program) = above {
             parts.push(Part::Plain(PROGRAM, Plain::Number(program.0)));
         }
@@ -187,7 +186,7 @@ impl Key {
         let missed = table.table != TableName::Dispatch;
         if !table.leaf.is_empty() {
             let lowered = matches!(table.table, TableName::Lower | TableName::Compile);
-            let leaves = Leaves { all: Rc::clone(&call.arguments.leaves), lowered };
+            let leaves = Avals { leaves: Rc::clone(&call.arguments.leaves), lowered };
             leaves.hash(&mut hasher, &table.leaf, missed);
             parts.push(Part::Leaves(leaves));
         }
@@ -321,7 +320,7 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             })),
         ),
         CallComponent::ArgumentNames => {
-            Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path.called())))
+            Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path().called())))
         }
         CallComponent::DonatedPositions => {
             let positions = arguments.donated.0.iter().map(|i| *i as u64);

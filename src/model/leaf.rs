@@ -1,11 +1,12 @@
 //! Leaves: what each layer sees of what stands at the end of a tree, and what it raises.
 
 use std::fmt;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::object::{Kind, Obj, Raised};
-use super::treedef::Path;
+use super::treedef::{Path, Tree};
 use crate::case::{Array, Class, Dtype, Library, Placement, Prng};
 use crate::spec::LeafKind;
 
@@ -32,11 +33,25 @@ impl fmt::Display for Aval {
     }
 }
 
-/// A dynamic leaf.
+/// The dynamic leaves of a call, in order. What many have in common is there once.
+#[derive(Debug, Clone, Default)]
+pub struct Leaves {
+    leaves: Vec<Stored>,
+    traits: Vec<Traits>,
+    /// The objects, for calls where it matters which they are.
+    objects: Vec<Obj>,
+}
+
 #[derive(Debug, Clone)]
-pub struct Leaf {
-    pub path: Path,
-    pub object: Obj,
+struct Stored {
+    node: u32,
+    traits: u32,
+}
+
+/// What the leaves of one argument that are the same kind of array have in common.
+#[derive(Debug, Clone)]
+pub struct Traits {
+    pub tree: Rc<Tree>,
     pub aval: Rc<Aval>,
     /// The sharding that `in_shardings` has for it.
     pub asked: Option<Rc<Placement>>,
@@ -48,6 +63,88 @@ pub struct Leaf {
     pub donated: bool,
     /// Whether it keeps the call off the fast path.
     pub never_fast: bool,
+}
+
+/// A dynamic leaf.
+#[derive(Debug, Clone, Copy)]
+pub struct Leaf<'l> {
+    pub object: Option<&'l Obj>,
+    /// Its node in the tree.
+    pub node: u32,
+    pub traits: &'l Traits,
+}
+
+impl Deref for Leaf<'_> {
+    type Target = Traits;
+
+    fn deref(&self) -> &Traits {
+        self.traits
+    }
+}
+
+impl Leaf<'_> {
+    pub fn path(&self) -> Path {
+        Path::new(&self.tree, self.node)
+    }
+}
+
+impl Leaves {
+    pub fn len(&self) -> usize {
+        self.leaves.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.leaves.is_empty()
+    }
+
+    pub fn get(&self, i: usize) -> Leaf<'_> {
+        let Stored { node, traits } = self.leaves[i];
+        Leaf { object: self.objects.get(i), node, traits: &self.traits[traits as usize] }
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Leaf<'_>> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// The numbers of the leaves' traits, and these by their numbers.
+    pub fn by_traits(&self) -> (impl Iterator<Item = usize>, &[Traits]) {
+        (self.leaves.iter().map(|leaf| leaf.traits as usize), &self.traits)
+    }
+
+    /// The number of traits that leaves can have.
+    pub fn add(&mut self, traits: Traits) -> u32 {
+        self.traits.push(traits);
+        u32::try_from(self.traits.len() - 1).expect("leaves that fit in memory")
+    }
+
+    /// Whether the traits of that number are those of leaves of `tree`.
+    pub fn are_of(&self, traits: u32, tree: &Rc<Tree>) -> bool {
+        Rc::ptr_eq(&self.traits[traits as usize].tree, tree)
+    }
+
+    pub fn push(&mut self, node: u32, traits: u32, object: Option<&Obj>) {
+        self.leaves.push(Stored { node, traits });
+        self.objects.extend(object.cloned());
+    }
+
+    /// Puts a leaf before all others, with these traits instead of its own.
+    pub fn prepend(&mut self, Leaf { object, node, .. }: Leaf<'_>, traits: Traits) {
+        let traits = self.add(traits);
+        self.leaves.insert(0, Stored { node, traits });
+        self.objects.splice(..0, object.cloned());
+    }
+
+    /// Changes one leaf.
+    pub fn change(&mut self, i: usize, change: impl FnOnce(&mut Traits)) {
+        let mut traits = self.get(i).traits.clone();
+        change(&mut traits);
+        self.leaves[i].traits = self.add(traits);
+    }
+
+    /// Changes all leaves.
+    pub fn change_all(&mut self, change: impl FnMut(&mut Traits)) {
+        self.traits.iter_mut().for_each(change);
+    }
 }
 
 /// The exceptions that a leaf raises, by when it does.
@@ -63,7 +160,7 @@ pub struct LeafErrors {
     pub fast: Option<Raised>,
 }
 
-impl Leaf {
+impl Traits {
     /// The leaf as lowering has it: where `in_shardings` says, if they say anything.
     pub fn lowered(&self) -> Rc<Aval> {
         let Some(asked) = &self.asked else { return Rc::clone(&self.aval) };

@@ -140,6 +140,16 @@ pub enum Kind {
     Opaque(Obj),
 }
 
+impl Kind {
+    /// Whether it is an array or a number: a leaf wherever it stands.
+    pub fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Self::Array(_) | Self::NumpyScalar(..) | Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Complex(..)
+        )
+    }
+}
+
 impl Drop for Kind {
     /// One object after the other, so that the depth of a tree is no depth of calls.
     fn drop(&mut self) {

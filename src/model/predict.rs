@@ -290,9 +290,18 @@ impl<'c> Simulation<'c> {
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let Objects { function, args, kwargs, ambient } = objects;
         let x64 = ambient.x64;
-        let arguments = &sort(self.profile, &Invocation { function, args, kwargs, options, x64, called: &[] })?;
+        let objects = self.objects_matter(options, ambient);
+        let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
+        let arguments = &sort(self.profile, &invocation)?;
         let (via, wrapper) = (call.via, call.wrapper.as_ref());
         Ok(Key::of(table, &Ingredients { function, arguments, options, ambient, via, wrapper, generation: 0 }, None))
+    }
+
+    /// Whether it matters to a call which objects its leaves are: for their buffers, or the numbers that they hold.
+    fn objects_matter(&self, options: &JitOptions, ambient: &Ambient) -> bool {
+        let JitOptions { donate_argnums, donate_argnames, donate, .. } = options;
+        let donates = !donate_argnums.is_empty() || !donate_argnames.is_empty() || donate.is_some();
+        donates || !self.gone.is_empty() || !ambient.returns_no.is_empty()
     }
 
     fn call(&mut self, call: &Call) -> Result<Prediction, ModelError> {
@@ -307,11 +316,13 @@ impl<'c> Simulation<'c> {
         }
         let options = call.options.as_ref().unwrap_or(&self.case.options);
         let x64 = ambient.x64;
-        let invocation = Invocation { function: &function, args: &args, kwargs: &kwargs, options, x64, called: &[] };
+        let objects = self.objects_matter(options, &ambient);
+        let (function, args, kwargs) = (&function, &args, &kwargs);
+        let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
         if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
             return self.call_eagerly(parameters, call, &invocation);
         }
-        let generation = self.generations.generation(call, &function, options);
+        let generation = self.generations.generation(call, function, options);
         let mut sorted = sort(self.profile, &invocation);
         if let Ok(arguments) = &mut sorted {
             self.gone.mark(arguments, self.profile);
@@ -320,7 +331,7 @@ impl<'c> Simulation<'c> {
             }
         }
         let (form, name) = (call.function.as_ref(), call.wrapper.as_ref());
-        let owner = self.wrappers.of(self.profile.keyed_by, form, name, &function, options);
+        let owner = self.wrappers.of(self.profile.keyed_by, form, name, function, options);
         let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
         let fast = self.fast_arguments(&invocation);
         let outcome = match &sorted {
@@ -351,7 +362,7 @@ impl<'c> Simulation<'c> {
         let stale = match (&outcome, &sorted) {
             (Ok(Served { program: Some(program), .. }), Ok(arguments)) => {
                 let now = Ingredients {
-                    function: &function,
+                    function,
                     arguments,
                     options,
                     ambient: &ambient,
@@ -416,7 +427,7 @@ impl<'c> Simulation<'c> {
             after: class.to_owned(),
         };
         let leaf = call.arguments.leaves.iter().find_map(|leaf| {
-            leaf.error(|errors| &errors.missed).map(|Raised(class)| cold(leaf.path.to_string(), &class))
+            leaf.error(|errors| &errors.missed).map(|Raised(class)| cold(leaf.path().to_string(), &class))
         });
         leaf.or_else(|| body_raises.map(|class| cold(String::new(), class)))
             .or_else(|| Digest::of(call).difference(self.digest(program)))
@@ -472,16 +483,15 @@ impl<'c> Simulation<'c> {
             function.ok_or_else(|| ModelError::Unsupported("compiled objects of lost functions".to_owned()))?;
         let options = compiled.call_options();
         let x64 = ambient.x64;
-        let sorted =
-            sort(self.profile, &Invocation { function: &function, args, kwargs, options: &options, x64, called: &[] });
+        let (function, options, objects) = (&function, &options, false);
+        let sorted = sort(self.profile, &Invocation { function, args, kwargs, options, x64, called: &[], objects });
         let outcome = match &sorted {
             Err(raised) => Err(raised.clone()),
             Ok(arguments) => compiled.takes(arguments, self.profile)?,
         };
         let stale = match (&outcome, &sorted) {
             (Ok(()), Ok(arguments)) if compiled.sees_everything() => {
-                let (options, via) = (&options, Via::Call);
-                let function = &function;
+                let via = Via::Call;
                 let now = Ingredients { function, arguments, options, ambient, via, wrapper: None, generation: 0 };
                 self.stale(compiled.program, &now, call.raises.as_deref())
             }
@@ -489,7 +499,7 @@ impl<'c> Simulation<'c> {
         };
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.stated(returns)?),
-            (None, Ok(()), Ok(arguments)) => Some(body_output(arguments, &options, ambient)),
+            (None, Ok(()), Ok(arguments)) => Some(body_output(arguments, options, ambient)),
             _ => None,
         };
         self.names.returned(returned);

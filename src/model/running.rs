@@ -30,12 +30,12 @@ pub(super) fn returning_raises(call: &Ingredients<'_>) -> Option<Raised> {
             || (number.is_infinite() && unwanted.contains(&NonFinite::Inf))
     };
     let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
-    kept.any(|leaf| numbers(leaf).into_iter().any(is_unwanted)).then(|| Raised::new("FloatingPointError"))
+    kept.any(|leaf| numbers(&leaf).into_iter().any(is_unwanted)).then(|| Raised::new("FloatingPointError"))
 }
 
 /// The numbers that a leaf holds, as far as they can be anything but finite: an array of a case is filled with an integer.
-fn numbers(leaf: &Leaf) -> Vec<f64> {
-    let mut object = &leaf.object;
+fn numbers(leaf: &Leaf<'_>) -> Vec<f64> {
+    let Some(mut object) = leaf.object else { return Vec::new() };
     while let Kind::Derived { base, .. } = &**object {
         object = base;
     }
@@ -69,7 +69,7 @@ pub(super) fn shardings_are_known(
     if ambient.set_mesh.is_some() || ambient.mesh.is_some() || ambient.guarded {
         return unknown("under a mesh or a transfer guard");
     }
-    for leaf in &*arguments.leaves {
+    for leaf in arguments.leaves.iter() {
         let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
         let asked = leaf.asked.as_deref().into_iter().chain(options.out_shardings.iter().filter(|_| leaf.kept));
         for at in asked {
@@ -97,7 +97,7 @@ fn divides(at: &Placement, shape: &[u64]) -> bool {
 /// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
 pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
     let mismatch = || Raised::new("ValueError");
-    for leaf in &*call.arguments.leaves {
+    for leaf in call.arguments.leaves.iter() {
         if let (Some(asked), Some(at)) = (&leaf.asked, &leaf.aval.placement)
             && at.is_committed()
             && split(asked) != split(at)
@@ -105,7 +105,7 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
             return Err(mismatch());
         }
     }
-    let counted = |leaf: &&Leaf| leaf.kept || profile.unused_arguments_have_devices;
+    let counted = |leaf: &Leaf<'_>| leaf.kept || profile.unused_arguments_have_devices;
     let mut devices: Vec<Vec<u32>> = call.ambient.set_mesh.iter().map(|mesh| mesh.devices.clone()).collect();
     for leaf in call.arguments.leaves.iter().filter(counted) {
         let own = leaf.aval.placement.as_ref().filter(|at| at.is_committed());
@@ -127,7 +127,7 @@ fn split(at: &Placement) -> Option<String> {
 /// The devices that the program of a call runs on.
 pub(super) fn devices(call: &Ingredients<'_>) -> Vec<u32> {
     let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
-    let mut committed = kept.filter_map(|leaf| leaf.aval.placement.as_ref()).filter(|at| at.is_committed());
+    let mut committed = kept.filter_map(|leaf| leaf.traits.aval.placement.as_ref()).filter(|at| at.is_committed());
     let set = call.ambient.set_mesh.as_ref().map(|mesh| mesh.devices.clone());
     set.or_else(|| committed.next().map(Placement::devices)).unwrap_or_else(|| match call.ambient.default_device {
         Some(DefaultDevice::Number(number)) => vec![number],
@@ -153,7 +153,7 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
     let placement = committed.unwrap_or(Placement { device, ..Placement::default() });
     let leaves = Rc::clone(&arguments.leaves);
     Output::new(Box::new(move || {
-        let array = |leaf: &Leaf| -> Obj {
+        let array = |leaf: Leaf<'_>| -> Obj {
             let library = match leaf.aval.prng {
                 Some(prng) => Library::Key { prng, placement: placement.clone() },
                 None => Library::Jax { weak: leaf.aval.weak, placement: placement.clone() },

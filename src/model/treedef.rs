@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::fmt;
+use std::hash::Hasher;
 use std::rc::Rc;
 
 use super::object::{Kind, Obj, Raised};
@@ -45,7 +46,7 @@ impl fmt::Display for Label {
 }
 
 /// What a node is, as far as a treedef's hash sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
     Leaf,
     None,
@@ -136,6 +137,13 @@ impl TreeNode {
         (self.kind, self.arity, self.class().map(|(_, address)| *address))
     }
 
+    /// Adds that to the hash: two words, or one of a node without a class.
+    pub(super) fn hash(&self, hasher: &mut impl Hasher) {
+        let (kind, arity, class) = self.seen_by_hash();
+        hasher.write_u64((kind as u64) << 32 | u64::from(arity));
+        class.into_iter().for_each(|address| hasher.write_usize(address));
+    }
+
     /// Whether `==` takes the nodes for one, but for their data.
     pub(super) fn same_kind(&self, other: &Self, by: Equality) -> bool {
         let class = |node: &Self| node.class().map(|(_, address)| *address);
@@ -164,10 +172,27 @@ fn data_equal(a: &Obj, b: &Obj, by: Equality, in_tuple: bool) -> Result<bool, Ra
     if by.treedef_equals_others && !beside_none { Ok(!in_tuple) } else { Err(Raised::new("TypeError")) }
 }
 
+/// What the root of a tree is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Root {
+    /// It is the positional argument of that number.
+    Argument(usize),
+    Called(String),
+}
+
+impl fmt::Display for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Argument(i) => write!(f, "args[{i}]"),
+            Self::Called(name) => f.write_str(name),
+        }
+    }
+}
+
 /// The structure of a pytree, and what its root is called.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tree {
-    pub(super) root: String,
+    pub(super) root: Root,
     /// In post-order, with the hash of a treedef: kinds, arities and custom types. Not yet there while it is flattened.
     nodes: OnceCell<(Vec<TreeNode>, u64)>,
     /// For each node but the root its parent, and which child of it it is.
@@ -176,8 +201,8 @@ pub struct Tree {
 
 impl Tree {
     /// A tree whose nodes are still to come.
-    pub(super) fn of(root: &str) -> Rc<Self> {
-        Rc::new(Self { root: root.to_owned(), ..Self::default() })
+    pub(super) fn of(root: Root) -> Rc<Self> {
+        Rc::new(Self { root, nodes: OnceCell::new(), parents: OnceCell::new() })
     }
 
     pub(super) fn complete(&self, nodes: Vec<TreeNode>, hash: u64) {
@@ -219,7 +244,7 @@ impl Treedef {
 
     /// The path of a node.
     pub fn path(&self, node: usize) -> Path {
-        Path::new(&self.tree, node)
+        Path::new(&self.tree, u32::try_from(node).expect("a tree that fits in memory"))
     }
 
     pub fn structure_hash(&self) -> u64 {
@@ -257,13 +282,13 @@ pub struct Path {
 
 impl Path {
     /// The path of an argument that is no tree.
-    pub fn argument(name: &str) -> Self {
-        Self::new(&Tree::of(name), 0)
+    pub fn argument(root: Root) -> Self {
+        Self::new(&Tree::of(root), 0)
     }
 
     /// The path of a node.
-    pub(super) fn new(tree: &Rc<Tree>, node: usize) -> Self {
-        Self { tree: Rc::clone(tree), node: u32::try_from(node).expect("a tree that fits in memory") }
+    pub(super) fn new(tree: &Rc<Tree>, node: u32) -> Self {
+        Self { tree: Rc::clone(tree), node }
     }
 
     /// The labels on the way, from the root.
@@ -286,13 +311,13 @@ impl Path {
             Label::Key { called, .. } => format!("[{}]", python::repr(called)),
             label => label.to_string(),
         };
-        std::iter::once(self.tree.root.clone()).chain(self.labels().iter().map(label)).collect()
+        std::iter::once(self.tree.root.to_string()).chain(self.labels().iter().map(label)).collect()
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.tree.root)?;
+        write!(f, "{}", self.tree.root)?;
         self.labels().iter().try_for_each(|label| write!(f, "{label}"))
     }
 }

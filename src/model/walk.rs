@@ -96,7 +96,7 @@ impl<'c> Simulation<'c> {
                 (Some(NEVER_FAST), _) => {}
                 (Some(program), _) => {
                     let twice = uses_a_donated_one(call.arguments).then(|| Raised::new("ValueError"));
-                    let raised = call.arguments.leaves.iter().find_map(Leaf::error_when_fast).or(twice);
+                    let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_fast()).or(twice);
                     let raised = raised.or_else(|| self.copying_raises(call, true)).or_else(|| returning_raises(call));
                     return raised.map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program) }), Err);
                 }
@@ -208,7 +208,7 @@ impl<'c> Simulation<'c> {
             return None;
         }
         let devices = devices(call);
-        let is_copied = |leaf: &Leaf| match &leaf.aval.placement {
+        let is_copied = |leaf: Leaf<'_>| match &leaf.aval.placement {
             None => true,
             Some(at) => !at.is_committed() && (devices.len() > 1 || (!fast && at.devices() != devices)),
         };

@@ -25,20 +25,20 @@ pub fn predict(case: &Case) -> Option<Vec<Verdict>> {
         if bare != *call {
             return None;
         }
-        let naive = Naive { case };
+        let uses_all = case.options.keep_unused || case.function == Form::Def(DefForm::default()).into();
+        let naive = Naive { case, uses_all };
         if !naive.statics_hash(call)? {
             verdicts.push(Verdict::Error("ValueError".to_owned()));
             continue;
         }
         let mut verdict = Verdict::TRACE;
-        for earlier in &seen {
-            if naive.same(earlier, call, Layer::Program)? {
-                verdict = Verdict::DISPATCH;
-            }
-        }
-        for earlier in &seen {
-            if naive.same(earlier, call, Layer::FastPath)? {
-                verdict = Verdict::HIT;
+        let found =
+            [(Layer::Trace, Verdict::LOWER), (Layer::Lowered, Verdict::DISPATCH), (Layer::FastPath, Verdict::HIT)];
+        for (layer, then) in found {
+            for earlier in &seen {
+                if naive.same(earlier, call, layer)? {
+                    verdict = then.clone();
+                }
             }
         }
         // What it can't compare with itself it doesn't know.
@@ -55,15 +55,18 @@ fn is_ordinary(function: &Value) -> bool {
     [DefForm::default(), idle].into_iter().any(|def| *function == Form::Def(def).into())
 }
 
-/// Which comparison: that of the fast path, or that of the program below it.
+/// Which comparison: that of the fast path, that of the lowered program below it, or that of what was traced.
 #[derive(Clone, Copy, PartialEq)]
 enum Layer {
     FastPath,
-    Program,
+    Lowered,
+    Trace,
 }
 
 struct Naive<'c> {
     case: &'c Case,
+    /// Whether the program has all of its arguments.
+    uses_all: bool,
 }
 
 impl Naive<'_> {
@@ -112,7 +115,7 @@ impl Naive<'_> {
     /// Whether two dynamic arguments have the same structure and the same leaves.
     fn tree(&self, a: &Value, b: &Value, layer: Layer) -> Option<bool> {
         if let (Some(x), Some(y)) = (leaf(a)?, leaf(b)?) {
-            return Some(x.same(&y, layer));
+            return Some(x.same(&y, layer, self.uses_all));
         }
         let children = |a: &[Value], b: &[Value]| self.trees(a, b, layer);
         match (a, b) {
@@ -203,14 +206,20 @@ struct Leaf {
     weak_on_fast_path: bool,
     /// A `jax.Array` has a sharding, which the fast path looks at; all else has none.
     is_jax: bool,
+    /// Whether it was put on its device, which every layer looks at that has the argument, but for tracing.
+    committed: bool,
 }
 
 impl Leaf {
-    fn same(&self, other: &Self, layer: Layer) -> bool {
+    fn same(&self, other: &Self, layer: Layer, used: bool) -> bool {
         let aval = self.shape == other.shape && self.dtype == other.dtype;
+        let (weak, placed) = (self.weak == other.weak, self.committed == other.committed);
         match layer {
-            Layer::FastPath => aval && self.weak_on_fast_path == other.weak_on_fast_path && self.is_jax == other.is_jax,
-            Layer::Program => aval && self.weak == other.weak,
+            Layer::FastPath => {
+                aval && self.weak_on_fast_path == other.weak_on_fast_path && self.is_jax == other.is_jax && placed
+            }
+            Layer::Lowered => aval && weak && (placed || !used),
+            Layer::Trace => aval && weak,
         }
     }
 }
@@ -218,8 +227,14 @@ impl Leaf {
 /// `None` if this model doesn't know it, `Some(None)` if it is no leaf.
 fn leaf(value: &Value) -> Option<Option<Leaf>> {
     let dtype = |name| Dtype::named(name).expect("a dtype");
-    let scalar =
-        |name, weak| Leaf { shape: Vec::new(), dtype: dtype(name), weak, weak_on_fast_path: true, is_jax: false };
+    let scalar = |name, weak| Leaf {
+        shape: Vec::new(),
+        dtype: dtype(name),
+        weak,
+        weak_on_fast_path: true,
+        is_jax: false,
+        committed: false,
+    };
     Some(Some(match value {
         Value::Bool(_) => scalar("bool", false),
         Value::Int(n) if i32::try_from(*n).is_ok() => scalar("i32", true),
@@ -238,14 +253,24 @@ fn leaf(value: &Value) -> Option<Option<Leaf>> {
 fn array(array: &Array) -> Option<Leaf> {
     const USUAL: [&str; 12] = ["bool", "i8", "i16", "i32", "u8", "u16", "u32", "bf16", "f16", "f32", "c64", "f64"];
     let name = array.dtype.name();
-    let (weak, is_jax) = match &array.library {
-        Library::Jax { weak, placement } if *placement == Placement::default() && name != "f64" => (*weak, true),
-        Library::Numpy { big_endian: false, subclass: Subclass::Ndarray, .. } => (false, false),
+    let (weak, is_jax, committed) = match &array.library {
+        &Library::Jax { weak, ref placement } if name != "f64" => {
+            let on_the_device = Placement { committed: placement.committed, ..Placement::default() };
+            (*placement == on_the_device).then_some((weak, true, placement.committed))?
+        }
+        Library::Numpy { big_endian: false, subclass: Subclass::Ndarray, .. } => (false, false, false),
         _ => return None,
     };
     // Without x64 a double is single.
     let dtype = if name == "f64" { Dtype::named("f32")? } else { array.dtype };
-    USUAL.contains(&name).then(|| Leaf { shape: array.shape.clone(), dtype, weak, weak_on_fast_path: weak, is_jax })
+    USUAL.contains(&name).then(|| Leaf {
+        shape: array.shape.clone(),
+        dtype,
+        weak,
+        weak_on_fast_path: weak,
+        is_jax,
+        committed,
+    })
 }
 
 fn text(value: &Value) -> Option<&str> {
