@@ -63,7 +63,7 @@ pub fn uses_a_donated_one(arguments: &Arguments) -> bool {
 }
 
 /// Whether the leaf has a buffer that is donated: an argument that the program doesn't have is not.
-fn is_given(leaf: &Leaf) -> bool {
+pub fn is_given(leaf: &Leaf) -> bool {
     let on_a_device = matches!(&*leaf.object, Kind::Array(array) if matches!(array.library, Library::Jax { .. } | Library::Key { .. }));
     leaf.donated && leaf.kept && on_a_device
 }

@@ -411,7 +411,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
                 HashPolicy::Identity => identity_hash(obj).hash(&mut hasher),
                 HashPolicy::Value => return hash(&value.borrow()),
                 HashPolicy::Constant => return hash(&Rc::new(Kind::Int(7))),
-                HashPolicy::Chosen => chosen.get().hash(&mut hasher),
+                HashPolicy::Chosen => return hash(&Rc::new(Kind::Int(chosen.get().into()))),
                 HashPolicy::None => return Err(Raised::new("TypeError")),
                 HashPolicy::Raises => return Err(Raised::new("RuntimeError")),
             }
@@ -441,7 +441,9 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::Partial { .. }
         | Kind::TreePartial { .. }
         | Kind::Jitted(_)
+        | Kind::Wrapper(..)
         | Kind::Checkpointed(_)
+        | Kind::Mapped(_)
         | Kind::Object(_)
         | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
         Kind::NumpyScalar(dtype, value) => (dtype, value.to_bits()).hash(&mut hasher),
@@ -577,7 +579,11 @@ pub fn repr(obj: &Obj) -> String {
         },
         Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
         Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
-        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(func) => {
+        Kind::Jitted(func)
+        | Kind::Wrapper(func, _)
+        | Kind::Checkpointed(func)
+        | Kind::Mapped(func)
+        | Kind::Opaque(func) => {
             format!("<wrapper of {}>", repr(func))
         }
         Kind::Method(of, Some(name)) => format!("<bound method {name} of {}>", repr(of)),
