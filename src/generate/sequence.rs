@@ -177,6 +177,10 @@ impl Program<'_> {
             // What has a tangent.
             return array(DYNAMIC[self.source.below(6) as usize]);
         }
+        if via == Via::Vmap && !self.is_plain {
+            // equinox.filter_vmap maps over nothing else.
+            return array(DYNAMIC[self.source.below(9) as usize]);
+        }
         match self.source.below(13) {
             i @ 0..9 => array(DYNAMIC[i as usize]),
             9 => Value::Float(1.0),
