@@ -140,6 +140,8 @@ pub enum Kind {
     Checkpointed(Obj),
     /// An `object()`, and what it is called.
     Object(Option<String>),
+    /// A tracer in place of a value, where tracers can be hashed.
+    Tracer(Obj),
     /// A wrapper with default equality, which keeps alive what it wraps.
     Opaque(Obj),
 }

@@ -445,6 +445,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::Checkpointed(_)
         | Kind::Mapped(_)
         | Kind::Object(_)
+        | Kind::Tracer(_)
         | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
         Kind::NumpyScalar(dtype, value) => (dtype, value.to_bits()).hash(&mut hasher),
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => unreachable!("numbers were hashed above"),
@@ -570,6 +571,7 @@ pub fn repr(obj: &Obj) -> String {
             _ => class.name.to_string(),
         },
         Kind::Derived { base, .. } => repr(base),
+        Kind::Tracer(value) => format!("a tracer of {}", repr(value)),
         Kind::Instance { class, value, .. } => format!("{}({})", class.name, repr(&value.borrow())),
         Kind::Array(array) => array.to_string(),
         // Without the address, so that an explanation is the same each time.

@@ -63,7 +63,7 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool) -> Result<Obj, Ra
     Ok(match (has_tracer, words.tracers_are_hashable) {
         (false, _) => Rc::clone(value),
         // A tracer is new each time, and nothing but itself.
-        (true, true) => Rc::new(Kind::Object(None)),
+        (true, true) => Rc::new(Kind::Tracer(Rc::clone(value))),
         (true, false) => Rc::new(Kind::List(Vec::new())),
     })
 }
