@@ -269,7 +269,8 @@ impl<'c> Simulation<'c> {
                 Some(outer) if self.profile.arguments == ArgumentStyle::Partition => {
                     let called = Invocation { function: inner, ..*outer };
                     let arguments = &sort(self.profile, &called)?;
-                    let inside = Ingredients { arguments, invocation: Some(&called), ..*call };
+                    // The objects of a case are made before anything is cleared.
+                    let inside = Ingredients { arguments, invocation: Some(&called), generation: 0, ..*call };
                     self.is_looked_up(inner, TableName::Trace, &inside, raises)
                 }
                 _ => self.is_looked_up(inner, TableName::Trace, call, raises),
