@@ -13,7 +13,7 @@ use super::hazard::{Hazards, Wrong, wrong_with};
 use super::summary::{Failure, FirstDifference, RuleCount, Summary};
 use crate::case::{Behaviour, Case, LayerSet};
 use crate::generate::{Discard, Generator, Pair, Plan, Source, reduce, shrink};
-use crate::model::{Prediction, predict};
+use crate::model::{Prediction, behaviour, predict};
 use crate::spec::{Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
 
@@ -234,6 +234,11 @@ impl<'s> Campaign<'s> {
     /// is stale but those that another rule states.
     fn pair(&self, plan: &Plan<'s>, source: &mut Source) -> Result<Pair, Discard> {
         let mut pair = self.generator.pair(plan, source)?;
+        if plan.rules[0].sequence.is_some() {
+            // Stale hits included: what a program has done before can be any hazard.
+            pair.expected.calls = behaviour(&pair.case, self.profile).map_err(|_| Discard::Unknown)?;
+            return Ok(pair);
+        }
         if pair.expected.calls.is_empty() {
             let predictions = predict(&pair.case, self.profile).unwrap_or_default();
             let sound = |call: &Prediction| {

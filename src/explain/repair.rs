@@ -135,9 +135,10 @@ fn mentioned(case: &Case, call: &Call) -> HashSet<String> {
 
 /// The smallest places, as JSON pointers, in which two texts differ. An absent part is one of a map that has others.
 fn differing(before: Option<&Tree>, after: Option<&Tree>, at: &str, found: &mut Vec<String>) {
+    // Maps are equal in any order, and are written in theirs.
+    let text = |tree: Option<&Tree>| tree.map(ToString::to_string);
     match (before, after) {
-        // Maps are equal in any order.
-        (Some(old), Some(new)) if old.to_string() == new.to_string() => {}
+        _ if text(before) == text(after) => {}
         (Some(Tree::Object(old)), Some(Tree::Object(new))) if old.keys().eq(new.keys()) || old.len() != new.len() => {
             for key in old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))) {
                 let place = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));

@@ -71,7 +71,6 @@ impl Replay {
         let (Step::Call(first), Step::Call(second)) = (self.case.steps.get(i)?, self.case.steps.get(j)?) else {
             return None;
         };
-        let dropped = |step| if let &Step::Drop(ref name) = step { Some(name) } else { None };
         let between: Vec<_> = self.case.steps.get(i..j)?.iter().filter_map(dropped).collect();
         Repair::of(&self.case, first, second, &between, layer, profile)
     }
@@ -102,6 +101,13 @@ impl Replay {
             }
         }
         !(named.is_empty() && steps.is_empty())
+    }
+}
+
+fn dropped(step: &Step) -> Option<&Name> {
+    match step {
+        Step::Drop(name) => Some(name),
+        _ => None,
     }
 }
 

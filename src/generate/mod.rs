@@ -11,6 +11,7 @@ mod pair;
 mod plant;
 mod reach;
 mod reduce;
+mod sequence;
 mod shrink;
 mod source;
 #[cfg(feature = "proptest")]

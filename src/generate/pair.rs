@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde_yaml::with::singleton_map_recursive;
 
 use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
+use super::sequence::sequence;
 use super::source::Source;
 use crate::case::{
     Behaviour, Call, Case, DefForm, Dtype, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text,
@@ -18,6 +19,9 @@ pub enum Discard {
     /// The case has a dtype that the implementation doesn't compile.
     #[error("a dtype that the implementation doesn't compile")]
     Uncompilable,
+    /// The model doesn't know what a random program does.
+    #[error("a program that the model doesn't know")]
+    Unknown,
     /// Metavariables that must differ kept coming out the same.
     #[error("metavariables that must differ are the same")]
     NotDistinct,
@@ -235,6 +239,11 @@ impl<'s> Generator<'s> {
     /// The case that `plan` and the choices of `source` make.
     pub fn pair(&self, plan: &Plan<'s>, source: &mut Source) -> Result<Pair, Discard> {
         let rule = plan.rules[0];
+        if let Some(steps) = rule.sequence {
+            let expected = Expected { calls: Vec::new() };
+            let case = sequence(source, self.profile, steps);
+            return self.checked(Pair { case, expected, positions: Vec::new() });
+        }
         if let Some(pattern) = &rule.case {
             let outcome = self.outcome(rule).ok_or(Discard::NoPosition)?;
             let mut definitions = Definitions::default();

@@ -40,25 +40,23 @@ pub struct Arguments {
     /// The names as a `**kwargs` of the body has them.
     pub keywords_in_order: Vec<Name>,
     pub static_positions: Vec<usize>,
-    /// The positions and names of what is donated.
-    pub donated: (Vec<usize>, Vec<Name>),
+    /// The numbers and names of what is donated, as the wrapper has them.
+    pub donated: (Vec<i32>, Vec<Name>),
     /// The parameters that take nothing, so that the body sees their defaults.
     pub omitted: Vec<Name>,
     /// Whether the body can be called so at all.
     pub bindable: bool,
     /// Under `jax.vmap`: how many elements there are.
     pub batch: Option<u64>,
+    /// Under `jax.vjp` and `jax.jvp`: whether what is lowered is the function as it is.
+    pub without_tangents: bool,
 }
 
 impl Arguments {
     /// The arguments of one element, under a `jax.vmap` over the first dimension of each.
     pub fn unbatched(mut self) -> Result<Self, Raised> {
         let value_error = || Raised::new("ValueError");
-        // jax.vmap maps over static arguments as well, and a number has no axis.
-        let is_number =
-            |value: &Obj| matches!(**value, Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) | Kind::Complex(..));
-        let is_static_number = |item: &Item| matches!(item, Item::Static { value, .. } if is_number(value));
-        if self.leaves.is_empty() || (self.function_items == 0 && self.items.iter().any(is_static_number)) {
+        if self.leaves.is_empty() {
             return Err(value_error());
         }
         for leaf in self.leaves.iter() {
@@ -82,6 +80,7 @@ impl Arguments {
 }
 
 /// A call, as objects.
+#[derive(Clone, Copy)]
 pub struct Invocation<'c> {
     pub function: &'c Obj,
     pub args: &'c [Obj],
@@ -114,7 +113,13 @@ impl<'c> Signature<'c> {
         let open = || Self { rest: Some(Some(args)), keywords: Some(kwargs), ..Self::default() };
         let mut function = function;
         // `functools.wraps`: a wrapper shows the signature of what it wraps.
-        while let Kind::Jitted(inner) | Kind::Checkpointed(inner) = &**function {
+        while let Kind::Jitted(inner)
+        | Kind::Wrapper(inner, _)
+        | Kind::Checkpointed(inner)
+        | Kind::Mapped(inner)
+        | Kind::ModuleWrapper(_, inner)
+        | Kind::Opaque(inner) = &**function
+        {
             function = inner;
         }
         let Kind::Function(function) = &**function else { return open() };
@@ -137,6 +142,12 @@ impl<'c> Signature<'c> {
             }
         }
         signature
+    }
+
+    /// How many parameters there are.
+    fn parameters(&self) -> usize {
+        let more = usize::from(matches!(self.rest, Some(Some(_)))) + usize::from(self.keywords.is_some());
+        self.positional.len() + self.keyword_only.len() + more
     }
 
     /// The parameter that takes the `i`-th positional argument.
@@ -171,15 +182,15 @@ impl<'c> Signature<'c> {
     }
 }
 
+/// The positions and names of the static arguments of `call`.
+pub fn statics(profile: &Profile, call: &Invocation<'_>) -> Result<(Vec<usize>, Vec<Name>), Raised> {
+    let Statics { positions, names, .. } = Sorter::of(profile, call).statics()?;
+    Ok((positions, names))
+}
+
 /// Sorts the arguments of `call`.
 pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raised> {
-    let signature = Signature::of(call.function);
-    let errors = FlattenErrors {
-        dict: &profile.unsortable_dict,
-        default_dict: &profile.unsortable_default_dict,
-        none_key: profile.none_key.as_deref(),
-    };
-    let sorter = Sorter { profile, call, signature, errors };
+    let sorter = Sorter::of(profile, call);
     match &profile.arguments {
         // What the functions of a loop are given is what they are called with.
         ArgumentStyle::AsWritten | ArgumentStyle::ControlFlow(_) => sorter.as_written(),
@@ -219,6 +230,15 @@ struct View<'p> {
     aval: Option<Rc<Aval>>,
 }
 
+/// The arguments that are static.
+struct Statics {
+    /// Their positions, ascending, each once.
+    positions: Vec<usize>,
+    /// Those that are written more than once, where that counts.
+    repeated: Vec<usize>,
+    names: Vec<Name>,
+}
+
 /// What the stages before the look-up found; which of the errors is raised is up to the profile.
 #[derive(Default)]
 struct Faults {
@@ -230,10 +250,19 @@ struct Faults {
 }
 
 impl<'c> Sorter<'c> {
+    fn of(profile: &'c Profile, call: &'c Invocation<'c>) -> Self {
+        let errors = FlattenErrors {
+            dict: &profile.unsortable_dict,
+            default_dict: &profile.unsortable_default_dict,
+            none_key: profile.none_key.as_deref(),
+        };
+        Self { profile, call, signature: Signature::of(call.function), errors }
+    }
+
     fn as_written(&self) -> Result<Arguments, Raised> {
-        let Invocation { args, kwargs, options, .. } = self.call;
-        let (numbers, names) = self.statics_of_options(options)?;
-        let donated = self.chosen(&options.donate_argnums, &options.donate_argnames)?;
+        let Invocation { args, kwargs, .. } = self.call;
+        let Statics { positions: numbers, repeated, names } = self.statics()?;
+        let donated = self.donated()?;
         let mut kwargs: Vec<_> = kwargs.iter().collect();
         let written: Vec<Name> =
             kwargs.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(name)).collect();
@@ -258,11 +287,14 @@ impl<'c> Sorter<'c> {
             Ok::<(), Raised>(())
         };
         for (i, value) in args.iter().enumerate() {
+            // Where they are rebased they count the dynamic arguments only.
+            let number = if self.profile.rebases_donation { i - static_positions.len() } else { i };
             let is_static = numbers.contains(&i);
             if is_static {
                 static_positions.push(i);
             }
-            argument(self.root(i), value, is_static, false, self.uses(self.signature.at(i)), donated.0.contains(&i))?;
+            let given = donated.0.iter().any(|donated| usize::try_from(*donated) == Ok(number));
+            argument(self.root(i), value, is_static, false, self.uses(self.signature.at(i)), given)?;
         }
         for (name, value) in kwargs {
             let parameter = if self.signature.positional.contains(&name) || self.signature.keyword_only.contains(&name)
@@ -278,7 +310,10 @@ impl<'c> Sorter<'c> {
         self.raise(found.faults)?;
         let mut items = trees;
         items.append(&mut statics);
-        let bindable = self.signature.accepts(args.len(), self.call.kwargs);
+        // Each repetition is one more argument for the body.
+        let repeated: Vec<usize> = repeated.into_iter().filter(|i| *i < args.len()).collect();
+        let bindable = self.signature.accepts(args.len() + repeated.len(), self.call.kwargs);
+        static_positions.extend(repeated);
         Ok(Arguments {
             leaves: Rc::new(found.leaves),
             items,
@@ -293,6 +328,7 @@ impl<'c> Sorter<'c> {
             omitted: self.signature.omitted(args.len(), self.call.kwargs),
             bindable,
             batch: None,
+            without_tangents: false,
         })
     }
 
@@ -421,48 +457,79 @@ impl<'c> Sorter<'c> {
         }
     }
 
-    /// The static positions and names; an error where the options are refused, by `jax.jit` itself or by the first call.
-    fn statics_of_options(&self, options: &JitOptions) -> Result<(Vec<usize>, Vec<Name>), Raised> {
-        let statics = self.chosen(&options.static_argnums, &options.static_argnames)?;
-        let donated = self.chosen(&options.donate_argnums, &options.donate_argnames)?;
-        if statics.0.iter().any(|i| donated.0.contains(i)) || statics.1.iter().any(|name| donated.1.contains(name)) {
+    /// Which arguments are static; an error where the options are refused, by `jax.jit` itself or by the first call.
+    fn statics(&self) -> Result<Statics, Raised> {
+        let JitOptions { static_argnums, static_argnames, donate_argnames, donate_argnums, .. } = self.call.options;
+        let (numbers, names) = self.completed(static_argnums, static_argnames)?;
+        let (_, donated) = self.completed(donate_argnums, donate_argnames)?;
+        if names.iter().any(|name| donated.contains(name)) {
             return Err(Raised::new("ValueError"));
         }
-        Ok(statics)
+        // Negative numbers count from the end of the signature, or of the call: by version, and where the signature has
+        // no end.
+        let end = if self.signature.rest.is_some() || self.profile.negative_argnums_count_from_call {
+            self.call.args.len()
+        } else {
+            self.signature.positional.len()
+        };
+        let end = i32::try_from(end).unwrap_or(i32::MAX);
+        let absolute = |n: &i32| usize::try_from(if *n < 0 { n + end } else { *n }).ok();
+        let mut positions: Vec<usize> = numbers.iter().filter_map(absolute).collect();
+        positions.sort_unstable();
+        let twice = |pair: &[usize]| (pair[0] == pair[1] && self.profile.rebases_donation).then_some(pair[0]);
+        let repeated = positions.windows(2).filter_map(twice).collect();
+        positions.dedup();
+        Ok(Statics { positions, repeated, names })
     }
 
-    /// The arguments that numbers and names choose: each set completes the other from the signature if only one was given
-    /// (`infer_argnums_and_argnames`).
-    fn chosen(&self, numbers: &[i32], names: &[Name]) -> Result<(Vec<usize>, Vec<Name>), Raised> {
+    /// The numbers and names of what is donated, as the wrapper has them (`resolve_argnums`).
+    fn donated(&self) -> Result<(Vec<i32>, Vec<Name>), Raised> {
+        let JitOptions { static_argnums, static_argnames, donate_argnames, donate_argnums, .. } = self.call.options;
+        let (mut numbers, names) = self.completed(donate_argnums, donate_argnames)?;
+        if self.profile.rebases_donation {
+            let (mut statics, _) = self.completed(static_argnums, static_argnames)?;
+            statics.sort_unstable();
+            statics.dedup();
+            numbers.sort_unstable();
+            numbers.dedup();
+            if numbers.iter().any(|number| statics.contains(number)) {
+                return Err(Raised::new("ValueError"));
+            }
+            let before = |number: i32| statics.iter().filter(|other| **other < number).count();
+            numbers.iter_mut().for_each(|number| *number -= i32::try_from(before(*number)).unwrap_or(0));
+        } else if self.signature.rest.is_none() && !self.profile.negative_argnums_count_from_call {
+            let count = i32::try_from(self.signature.positional.len()).unwrap_or(i32::MAX);
+            numbers.iter_mut().filter(|number| **number < 0).for_each(|number| *number += count);
+        }
+        Ok((numbers, names))
+    }
+
+    /// The numbers and names that choose arguments, as they are written: each completes the other from the signature if only
+    /// one was given (`infer_argnums_and_argnames`).
+    fn completed(&self, numbers: &[i32], names: &[Name]) -> Result<(Vec<i32>, Vec<Name>), Raised> {
         let value_error = || Raised::new("ValueError");
         let known = &self.signature.positional;
-        let open_end = self.signature.rest.is_some();
-        let count = i32::try_from(known.len()).unwrap_or(i32::MAX);
-        if !open_end && numbers.iter().any(|n| *n >= count || *n < -count) {
+        let number = |i: usize| i32::try_from(i).unwrap_or(i32::MAX);
+        let count = number(known.len());
+        if self.signature.rest.is_none() && numbers.iter().any(|n| *n >= count || *n < -count) {
             return Err(value_error());
         }
         let is_known = |name: &Name| known.contains(&name) || self.signature.keyword_only.contains(&name);
         if self.signature.keywords.is_none() && !names.iter().all(is_known) {
             return Err(value_error());
         }
-        // Negative numbers count from the end of the signature, or of the call: by version, and where the signature has
-        // no end.
-        let end = if open_end || self.profile.negative_argnums_count_from_call {
-            i32::try_from(self.call.args.len()).unwrap_or(i32::MAX)
-        } else {
-            count
-        };
-        let absolute = |n: &i32| usize::try_from(if *n < 0 { n + end } else { *n }).ok();
-        let mut positions: Vec<usize> = numbers.iter().filter_map(absolute).collect();
-        let mut names = names.to_vec();
+        let (mut numbers, mut names) = (numbers.to_vec(), names.to_vec());
         if numbers.is_empty() {
-            positions.extend(names.iter().filter_map(|name| known.iter().position(|other| *other == name)));
+            numbers.extend(known.iter().enumerate().filter(|(_, name)| names.contains(**name)).map(|(i, _)| number(i)));
         } else if names.is_empty() {
-            names.extend(positions.iter().filter_map(|i| known.get(*i).copied().cloned()));
+            let from_the_end = |i: usize| {
+                let all = self.signature.parameters();
+                !self.profile.negative_argnums_count_from_call && numbers.contains(&(number(i) - number(all)))
+            };
+            let is_chosen = |i: &usize| numbers.contains(&number(*i)) || from_the_end(*i);
+            names.extend((0..known.len()).filter(is_chosen).map(|i| known[i].clone()));
         }
-        positions.sort_unstable();
-        names.sort();
-        Ok((positions, names))
+        Ok((numbers, names))
     }
 
     fn hash(&self, value: &Obj, faults: &mut Faults) -> u64 {
@@ -500,7 +567,15 @@ impl<'c> Sorter<'c> {
         let rule = self.rule(value);
         let dynamic = rule.filter(|rule| rule.role == Role::Dynamic);
         let aval = dynamic.and_then(|rule| {
-            Some(Rc::new(Aval { strong_when_missed: rule.strong_when_missed, ..aval(value, self.call.x64)? }))
+            let mut aval = aval(value, self.call.x64)?;
+            aval.strong_when_missed = rule.strong_when_missed;
+            if let Some(at) = &mut aval.placement
+                && at.memory_kind.is_some()
+                && at.memory_kind == self.profile.default_memory
+            {
+                (at.committed, at.memory_kind) = (true, None);
+            }
+            Some(Rc::new(aval))
         });
         View { rule, aval }
     }

@@ -71,7 +71,7 @@ fn is_object(leaf: &Leaf<'_>, object: &Obj) -> bool {
 }
 
 /// Whether the leaf has a buffer that is donated: an argument that the program doesn't have is not.
-fn is_given(leaf: &Leaf<'_>) -> bool {
+pub fn is_given(leaf: &Leaf<'_>) -> bool {
     let on_a_device = |object: &Obj| matches!(&**object, Kind::Array(array) if matches!(array.library, Library::Jax { .. } | Library::Key { .. }));
     leaf.donated && leaf.kept && leaf.object.is_some_and(on_a_device)
 }

@@ -267,7 +267,8 @@ impl Namespace {
                     Wrapper::FilterVmap => Kind::ModuleWrapper("filter_vmap", func),
                     Wrapper::Jit => Kind::Jitted(func),
                     Wrapper::Checkpoint => Kind::Checkpointed(func),
-                    Wrapper::Vmap | Wrapper::Grad | Wrapper::CustomJvp => Kind::Opaque(func),
+                    Wrapper::Vmap => Kind::Mapped(func),
+                    Wrapper::Grad | Wrapper::CustomJvp => Kind::Opaque(func),
                 }
             }
             Form::Make(make) => return self.build(&make.as_),

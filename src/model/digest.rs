@@ -144,9 +144,12 @@ fn shown(aval: &Aval) -> impl PartialEq {
 /// The function whose body runs: a wrapper adds nothing that could be seen.
 pub(super) fn body(function: &Obj) -> &Obj {
     match &**function {
-        Kind::Jitted(inner) | Kind::Checkpointed(inner) | Kind::Opaque(inner) | Kind::ModuleWrapper(_, inner) => {
-            body(inner)
-        }
+        Kind::Jitted(inner)
+        | Kind::Wrapper(inner, _)
+        | Kind::Checkpointed(inner)
+        | Kind::Mapped(inner)
+        | Kind::Opaque(inner)
+        | Kind::ModuleWrapper(_, inner) => body(inner),
         _ => function,
     }
 }
@@ -188,7 +191,11 @@ fn typed(obj: &Obj) -> String {
         Kind::Method(of, name) => format!("{}({})", name.as_deref().unwrap_or("method"), typed(of)),
         Kind::ModuleMethod(of) => format!("BoundMethod({})", typed(of)),
         Kind::ModuleWrapper(by, func) => format!("{by}({})", typed(func)),
-        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(func) => format!("wrapper({})", typed(func)),
+        Kind::Jitted(func)
+        | Kind::Wrapper(func, _)
+        | Kind::Checkpointed(func)
+        | Kind::Mapped(func)
+        | Kind::Opaque(func) => format!("wrapper({})", typed(func)),
         Kind::Function(_) => "function".to_owned(),
         Kind::Array(array) => format!("array {}{:?}", array.dtype, array.shape),
         plain => format!("{plain:?}"),

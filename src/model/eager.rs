@@ -158,7 +158,7 @@ impl Simulation<'_> {
             let program = match found {
                 Some(program) => program,
                 None => {
-                    if self.body_runs(function, &call)? {
+                    if self.body_runs(function, &call, None)? {
                         *missed = missed.with(Layer::Trace);
                     }
                     let program = self.new_program(Rc::default());
@@ -418,7 +418,11 @@ fn index(choice: &Arguments, is_predicate: bool) -> Result<(Leaf<'_>, Traits), S
 fn inside(function: &Obj) -> Option<&Function> {
     match &**function {
         Kind::Function(function) => Some(function),
-        Kind::Jitted(inner) | Kind::Checkpointed(inner) | Kind::Opaque(inner) => inside(inner),
+        Kind::Jitted(inner)
+        | Kind::Wrapper(inner, _)
+        | Kind::Checkpointed(inner)
+        | Kind::Mapped(inner)
+        | Kind::Opaque(inner) => inside(inner),
         Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => inside(func),
         _ => None,
     }

@@ -25,20 +25,30 @@ struct Wrapper {
 }
 
 impl Generations {
+    /// That of a wrapper that is made now.
+    pub fn now(&self) -> u64 {
+        self.generation
+    }
+
     /// From now on, new wrappers have tables of their own.
     pub fn part(&mut self) {
         self.generation += 1;
     }
 
-    /// The generation of the wrapper that is called, which is made now if it wasn't before.
-    pub fn generation(&mut self, call: &Call, function: &Obj, options: &JitOptions) -> u64 {
+    /// The generation of a wrapper that was made before.
+    pub fn of(&self, name: Option<&Name>, function: &Obj, options: &JitOptions) -> Option<u64> {
         let is_it = |known: &&Wrapper| {
-            known.name == call.wrapper
+            known.name.as_ref() == name
                 && known.options == *options
                 && known.of.upgrade().is_some_and(|of| Rc::ptr_eq(&of, function))
         };
-        if let Some(known) = self.known.iter().find(is_it) {
-            return known.generation;
+        self.known.iter().find(is_it).map(|known| known.generation)
+    }
+
+    /// The generation of the wrapper that is called, which is made now if it wasn't before.
+    pub fn generation(&mut self, call: &Call, function: &Obj, options: &JitOptions) -> u64 {
+        if let Some(known) = self.of(call.wrapper.as_ref(), function, options) {
+            return known;
         }
         if is_kept(call) {
             let (name, of) = (call.wrapper.clone(), Rc::downgrade(function));

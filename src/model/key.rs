@@ -10,14 +10,14 @@ use std::rc::Rc;
 use rustc_hash::FxHasher;
 
 use super::ambient::{Ambient, Mesh};
-use super::arguments::{Arguments, Item};
+use super::arguments::{Arguments, Invocation, Item};
 use super::facet::{Facet, axes, partition};
 use super::leaf::{Aval, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::table::Program;
 use super::treedef::{Path, Treedef};
-use crate::case::{JitOptions, Name, Placement, Via};
+use crate::case::{JitOptions, Name, Placement, Value, Via};
 use crate::spec::{CallComponent, ComparisonErrors, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call.
@@ -123,6 +123,12 @@ pub(super) const CONTEXT: Equality = Equality {
     any_dataclass: false,
 };
 
+/// The part that says which wrapper it is.
+const WRAPPER: &str = "wrapper";
+
+/// The parts that belong to the wrapper and not to a call.
+const OF_WRAPPERS: [&str; 6] = [WRAPPER, "donation", "donated positions", "compiler options", "shardings", "options"];
+
 /// The part that is what the layer above found.
 pub(super) const PROGRAM: &str = "program";
 
@@ -134,6 +140,8 @@ pub(super) const MASK: &str = "which leaves are arrays";
 pub struct Ingredients<'c> {
     pub function: &'c Obj,
     pub arguments: &'c Arguments,
+    /// What the arguments were sorted from, where what is called inside may sort them otherwise.
+    pub invocation: Option<&'c Invocation<'c>>,
     pub options: &'c JitOptions,
     pub ambient: &'c Ambient,
     /// How the function is used.
@@ -161,7 +169,7 @@ impl Key {
             parts.push(Part::Plain(PROGRAM, Plain::Number(program.0)));
         }
         if call.generation > 0 && belongs_to_wrapper(table, call) {
-            parts.push(Part::Plain("wrapper", Plain::Number(call.generation)));
+            parts.push(Part::Plain(WRAPPER, Plain::Number(call.generation)));
         }
         if table.table == TableName::Lower
             && let Some(transformation) = transformation(call)
@@ -217,6 +225,26 @@ impl Key {
             }
         }
         Self { hash: hasher.finish(), parts, components: table.leaf.clone(), missed }
+    }
+
+    /// What the keys of a wrapper's own table have in common: those of the calls of all wrappers that share it.
+    pub(super) fn of_wrapper(table: &Table, call: &Ingredients<'_>) -> Vec<(&'static str, Plain)> {
+        let generation = (call.generation > 0 && belongs_to_wrapper(table, call))
+            .then_some((WRAPPER, Plain::Number(call.generation)));
+        let parts = table.call.iter().filter_map(|component| match call_part(*component, call) {
+            Part::Plain(name, plain) if OF_WRAPPERS.contains(&name) => Some((name, plain)),
+            _ => None,
+        });
+        generation.into_iter().chain(parts).collect()
+    }
+
+    /// Whether it is a key of that wrapper's table.
+    pub(super) fn is_of(&self, wrapper: &[(&'static str, Plain)]) -> bool {
+        let parts = self.parts.iter().filter_map(|part| match part {
+            Part::Plain(name, plain) if OF_WRAPPERS.contains(name) => Some((*name, plain)),
+            _ => None,
+        });
+        parts.eq(wrapper.iter().map(|(name, plain)| (*name, plain)))
     }
 
     /// Whether the keys are the same; an error where a comparison that is reached raises, as the table shows it.
@@ -292,6 +320,7 @@ fn belongs_to_wrapper(table: &Table, call: &Ingredients<'_>) -> bool {
 fn transformation(call: &Ingredients<'_>) -> Option<String> {
     match call.via {
         Via::Vmap => Some(format!("vmap over {}", call.arguments.batch.unwrap_or_default())),
+        Via::Grad | Via::Jvp if call.arguments.without_tangents => None,
         Via::Grad => Some("grad".to_owned()),
         Via::Jvp => Some("jvp".to_owned()),
         _ => None,
@@ -323,19 +352,27 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path().called())))
         }
         CallComponent::DonatedPositions => {
-            let positions = arguments.donated.0.iter().map(|i| *i as u64);
-            Part::Plain("donated positions", Plain::Numbers(positions.collect()))
+            let positions = arguments.donated.0.iter().map(ToString::to_string);
+            Part::Plain("donated positions", texts(&mut { positions }))
         }
         CallComponent::Donation => {
             let (positions, names) = &arguments.donated;
-            let donated = positions.iter().map(usize::to_string).chain(names.iter().map(ToString::to_string));
-            Part::Plain("donation", texts(&mut donated.into_iter()))
+            let donated = positions.iter().map(ToString::to_string).chain(names.iter().map(ToString::to_string));
+            Part::Plain("donation", texts(&mut { donated }))
+        }
+        CallComponent::DonatedLeaves => {
+            let donated = arguments.leaves.iter().filter(|leaf| leaf.donated).map(|leaf| leaf.path().to_string());
+            Part::Plain("donated leaves", texts(&mut { donated }))
         }
         CallComponent::Options => Part::Plain("options", texts(&mut std::iter::once(written(call.options)))),
         CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
         CallComponent::CompilerOptions => Part::Plain(
             "compiler options",
-            texts(&mut call.options.compiler_options.iter().flatten().map(|(name, value)| format!("{name}={value}"))),
+            texts(&mut call.options.compiler_options.iter().flatten().map(|(name, value)| match value {
+                // Compared by `==`.
+                Value::Bool(value) => format!("{name}={}", i32::from(*value)),
+                value => format!("{name}={value}"),
+            })),
         ),
         CallComponent::Shardings => {
             let JitOptions { in_shardings, out_shardings, .. } = call.options;
@@ -349,12 +386,12 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         }
         CallComponent::Wrapper => {
             let name = call.wrapper.map_or("the first", Name::as_str).to_owned();
-            Part::Plain("wrapper", texts(&mut [written(call.options), name].into_iter()))
+            Part::Plain(WRAPPER, texts(&mut [written(call.options), name].into_iter()))
         }
         CallComponent::WrapperWithShardings => {
             let is_given = call.options.in_shardings.is_some() || call.options.out_shardings.is_some();
             let name = is_given.then(|| call.wrapper.map_or("the first", Name::as_str).to_owned());
-            Part::Plain("wrapper", texts(&mut name.into_iter()))
+            Part::Plain(WRAPPER, texts(&mut name.into_iter()))
         }
         CallComponent::OutPartition => {
             let word = |at: &Placement| partition(at).unwrap_or_else(|| "on one device".to_owned());

@@ -198,6 +198,7 @@ pub(super) fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
             Library::Numpy { big_endian: true, .. } => LeafKind::SwappedArray,
             Library::Numpy { .. } => LeafKind::NumpyArray,
         },
+        Kind::Tracer(value) => leaf_kind(value, x64),
         Kind::ShapeDtypeStruct(_) => LeafKind::ShapeDtypeStruct,
         Kind::NumpyScalar(dtype, _) if dtype.is_foreign() => LeafKind::ForeignScalar,
         Kind::NumpyScalar(..) => LeafKind::NumpyScalar,
@@ -229,6 +230,7 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
         })
     };
     match &**value {
+        Kind::Tracer(value) => aval(value, x64),
         Kind::ShapeDtypeStruct(array) => {
             let dtype = array.dtype.canonical(x64);
             aval(&Rc::new(Kind::Array(Arc::new(Array { dtype, ..Array::clone(array) }))), x64)

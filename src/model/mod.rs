@@ -27,6 +27,7 @@ mod predict;
 mod python;
 mod running;
 mod table;
+mod transform;
 mod treedef;
 mod walk;
 mod wrapper;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::treedef::Treedef;
-use crate::case::{Array, Class, Dtype, Name, Param};
+use crate::case::{Array, Class, Dtype, JitOptions, Name, Param};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
 pub type Obj = Rc<Kind>;
@@ -132,10 +132,16 @@ pub enum Kind {
     ModuleWrapper(&'static str, Obj),
     /// A `jax.jit(f)`: its body is the look-up of `f`.
     Jitted(Obj),
+    /// The wrapper of the function under test with its options, where that is what is traced.
+    Wrapper(Obj, Box<JitOptions>),
+    /// A `jax.vmap(f)`: `f` has each argument without its first axis.
+    Mapped(Obj),
     /// A `jax.checkpoint(f)`: it has a table of its own for the jaxpr of `f`.
     Checkpointed(Obj),
     /// An `object()`, and what it is called.
     Object(Option<String>),
+    /// A tracer in place of a value, where tracers can be hashed.
+    Tracer(Obj),
     /// A wrapper with default equality, which keeps alive what it wraps.
     Opaque(Obj),
 }

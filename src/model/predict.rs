@@ -16,13 +16,14 @@ use super::key::{Ingredients, Key};
 use super::object::{Kind, Obj, Raised};
 use super::running::{body_output, shardings_are_known};
 use super::table::{Entries, Program};
+use super::transform::{differentiated, passed};
 use super::walk::Served;
 use super::wrapper::Wrappers;
 use crate::case::{
     Behaviour, Call, Case, Class, ClearScope, Context, Fill, Form, JitOptions, Mutation, Name, Step, Thread, Value,
     Verdict, Via,
 };
-use crate::spec::{ArgumentStyle, Parameter, Profile, Table, TableName};
+use crate::spec::{ArgumentStyle, KeyedBy, Parameter, Profile, Table, TableName};
 
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -243,25 +244,46 @@ impl<'c> Simulation<'c> {
             ClearScope::Equinox if self.profile.arguments == ArgumentStyle::Partition => self.generations.part(),
             ClearScope::Equinox => {}
             ClearScope::Function => {
-                let owner = self.wrappers.of(self.profile.keyed_by, None, None, &self.function, &self.case.options);
-                self.evict(&owner);
+                let (function, options) = (Rc::clone(&self.function), self.case.options.clone());
+                // It is made now if it wasn't before.
+                self.generations.generation(&Call::default(), &function, &options);
+                let owner = self.wrappers.of(self.profile.keyed_by, None, None, &function, &options);
+                self.evict(&owner, None, &function, &options);
             }
             // What nothing was called through, or is gone, has left nothing.
             ClearScope::Wrapper(name) => {
-                if let Some(owner) = self.wrappers.named(name) {
-                    self.evict(&owner);
+                if let Some((owner, function, options)) = self.wrappers.named(name) {
+                    self.evict(&owner, Some(name), &function, &options);
                 }
             }
         }
         Ok(())
     }
 
-    /// What `f.clear_cache()` does (`jax/_src/pjit.py`, `jit_evict_fn`).
-    fn evict(&mut self, owner: &Obj) {
+    /// What `f.clear_cache()` does (`jax/_src/pjit.py`, `jit_evict_fn`): the fast path of this wrapper, and of those that share
+    /// it, and the jaxprs of the function.
+    fn evict(&mut self, owner: &Obj, name: Option<&Name>, function: &Obj, options: &JitOptions) {
+        let ambient = Ambient::default();
+        let call = Invocation { function, args: &[], kwargs: &[], options, x64: false, called: &[], objects: false };
+        let arguments = sort(self.profile, &call).unwrap_or_default();
+        let wrapper = Ingredients {
+            function: owner,
+            arguments: &arguments,
+            invocation: None,
+            options,
+            ambient: &ambient,
+            via: Via::Call,
+            wrapper: name,
+            generation: self.generations.of(name, function, options).unwrap_or(self.generations.now()),
+        };
         for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
             match table.table {
                 // Cleared for every function.
                 TableName::Infer => entries.clear(None),
+                TableName::Dispatch => {
+                    let wrapper = Key::of_wrapper(table, &wrapper);
+                    entries.clear_those(owner, |key| key.is_of(&wrapper));
+                }
                 _ => entries.clear(Some(owner)),
             }
         }
@@ -294,7 +316,11 @@ impl<'c> Simulation<'c> {
         let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
         let arguments = &sort(self.profile, &invocation)?;
         let (via, wrapper) = (call.via, call.wrapper.as_ref());
-        Ok(Key::of(table, &Ingredients { function, arguments, options, ambient, via, wrapper, generation: 0 }, None))
+        Ok(Key::of(
+            table,
+            &Ingredients { function, arguments, invocation: None, options, ambient, via, wrapper, generation: 0 },
+            None,
+        ))
     }
 
     /// Whether it matters to a call which objects its leaves are: for their buffers, or the numbers that they hold.
@@ -322,18 +348,49 @@ impl<'c> Simulation<'c> {
         if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
             return self.call_eagerly(parameters, call, &invocation);
         }
+        if self.profile.statics_as_written && !options.static_argnums.is_sorted() {
+            return Err(ModelError::Unsupported("static arguments that change places".to_owned()));
+        }
         let generation = self.generations.generation(call, function, options);
-        let mut sorted = sort(self.profile, &invocation);
+        let fast = self.fast_arguments(&invocation);
+        let (form, name) = (call.function.as_ref(), call.wrapper.as_ref());
+        // What is traced may be the wrapper, as a function like any other.
+        let itself = self.traces_the_wrapper(call.via).then(|| self.wrappers.itself(form, name, function, options));
+        let (function, options, written) = match &itself {
+            Some(wrapper) => (wrapper, &JitOptions::default(), options),
+            None => (function, options, options),
+        };
+        let passed_on = match call.via {
+            Via::Vmap | Via::Grad | Via::Jvp if self.profile.arguments == ArgumentStyle::AsWritten => {
+                Some(passed(self.profile, call.via, &invocation))
+            }
+            _ => None,
+        };
+        let (args, kwargs, refused) = match &passed_on {
+            Some(Ok((args, kwargs))) => (args, kwargs, None),
+            Some(Err(raised)) => (args, kwargs, Some(raised.clone())),
+            None => (args, kwargs, None),
+        };
+        let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
+        let mut sorted = refused.map_or_else(|| sort(self.profile, &invocation), Err);
         if let Ok(arguments) = &mut sorted {
             self.gone.mark(arguments, self.profile);
-            if options.in_shardings.is_some() || options.out_shardings.is_some() {
-                shardings_are_known(self.profile, call, arguments, options, &ambient)?;
+            if written.in_shardings.is_some() || written.out_shardings.is_some() {
+                shardings_are_known(self.profile, call, arguments, written, &ambient)?;
             }
         }
-        let (form, name) = (call.function.as_ref(), call.wrapper.as_ref());
-        let owner = self.wrappers.of(self.profile.keyed_by, form, name, function, options);
-        let sorted = if call.via == Via::Vmap { sorted.and_then(Arguments::unbatched) } else { sorted };
-        let fast = self.fast_arguments(&invocation);
+        let owner = match &itself {
+            Some(wrapper) => Rc::clone(wrapper),
+            None => self.wrappers.of(self.profile.keyed_by, form, name, function, options),
+        };
+        let sorted = match (call.via, sorted) {
+            (Via::Vmap, sorted) => sorted.and_then(Arguments::unbatched),
+            (Via::Grad | Via::Jvp, Ok(arguments)) if self.profile.arguments == ArgumentStyle::AsWritten => {
+                differentiated(self.profile, call.via, arguments)?
+            }
+            (_, sorted) => sorted,
+        };
+        let invocation = Some(&invocation);
         let outcome = match &sorted {
             _ if ambient.bypasses && self.calls_the_wrapper(call.via) => Ok(Served::by_nothing()),
             Err(raised) => Err(raised.clone()),
@@ -345,6 +402,7 @@ impl<'c> Simulation<'c> {
                 let whole = Ingredients {
                     function: &owner,
                     arguments,
+                    invocation,
                     options,
                     ambient: &ambient,
                     via: call.via,
@@ -364,6 +422,7 @@ impl<'c> Simulation<'c> {
                 let now = Ingredients {
                     function,
                     arguments,
+                    invocation,
                     options,
                     ambient: &ambient,
                     via: call.via,
@@ -412,10 +471,22 @@ impl<'c> Simulation<'c> {
     /// Whether the wrapper itself is called, and not one of its methods.
     fn calls_the_wrapper(&self, via: Via) -> bool {
         match via {
-            Via::Call | Via::Vmap | Via::Grad | Via::Jvp | Via::MakeJaxpr => true,
-            Via::EvalShape => !self.profile.evaluates_shapes_itself,
+            Via::Call | Via::Vmap | Via::Grad | Via::Jvp => true,
+            Via::MakeJaxpr | Via::EvalShape => !self.traces_the_wrapper(via) && !self.evaluates_shapes_itself(via),
             Via::Trace | Via::Lower | Via::Compile => false,
         }
+    }
+
+    fn evaluates_shapes_itself(&self, via: Via) -> bool {
+        via == Via::EvalShape && self.profile.evaluates_shapes_itself
+    }
+
+    /// Whether the wrapper is traced as a function like any other, in a `jax.jit` of its own.
+    fn traces_the_wrapper(&self, via: Via) -> bool {
+        self.profile.arguments == ArgumentStyle::AsWritten
+            && self.profile.keyed_by == KeyedBy::Function
+            && matches!(via, Via::MakeJaxpr | Via::EvalShape)
+            && !self.evaluates_shapes_itself(via)
     }
 
     /// What is wrong with serving `call` with `program`: what it was not traced from, or that an empty cache would raise.
@@ -429,7 +500,9 @@ impl<'c> Simulation<'c> {
         let leaf = call.arguments.leaves.iter().find_map(|leaf| {
             leaf.error(|errors| &errors.missed).map(|Raised(class)| cold(leaf.path().to_string(), &class))
         });
-        leaf.or_else(|| body_raises.map(|class| cold(String::new(), class)))
+        let unbound = || (!call.arguments.bindable).then(|| cold(String::new(), "TypeError"));
+        leaf.or_else(unbound)
+            .or_else(|| body_raises.map(|class| cold(String::new(), class)))
             .or_else(|| Digest::of(call).difference(self.digest(program)))
     }
 
@@ -491,8 +564,16 @@ impl<'c> Simulation<'c> {
         };
         let stale = match (&outcome, &sorted) {
             (Ok(()), Ok(arguments)) if compiled.sees_everything() => {
-                let via = Via::Call;
-                let now = Ingredients { function, arguments, options, ambient, via, wrapper: None, generation: 0 };
+                let now = Ingredients {
+                    function,
+                    arguments,
+                    invocation: None,
+                    options,
+                    ambient,
+                    via: Via::Call,
+                    wrapper: None,
+                    generation: 0,
+                };
                 self.stale(compiled.program, &now, call.raises.as_deref())
             }
             _ => None,
@@ -533,6 +614,7 @@ impl<'c> Simulation<'c> {
         let whole = Ingredients {
             function,
             arguments: &arguments,
+            invocation: None,
             options,
             ambient: &ambient,
             via: call.via,

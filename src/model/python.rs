@@ -411,7 +411,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
                 HashPolicy::Identity => identity_hash(obj).hash(&mut hasher),
                 HashPolicy::Value => return hash(&value.borrow()),
                 HashPolicy::Constant => return hash(&Rc::new(Kind::Int(7))),
-                HashPolicy::Chosen => chosen.get().hash(&mut hasher),
+                HashPolicy::Chosen => return hash(&Rc::new(Kind::Int(chosen.get().into()))),
                 HashPolicy::None => return Err(Raised::new("TypeError")),
                 HashPolicy::Raises => return Err(Raised::new("RuntimeError")),
             }
@@ -441,8 +441,11 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::Partial { .. }
         | Kind::TreePartial { .. }
         | Kind::Jitted(_)
+        | Kind::Wrapper(..)
         | Kind::Checkpointed(_)
+        | Kind::Mapped(_)
         | Kind::Object(_)
+        | Kind::Tracer(_)
         | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
         Kind::NumpyScalar(dtype, value) => (dtype, value.to_bits()).hash(&mut hasher),
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => unreachable!("numbers were hashed above"),
@@ -568,6 +571,7 @@ pub fn repr(obj: &Obj) -> String {
             _ => class.name.to_string(),
         },
         Kind::Derived { base, .. } => repr(base),
+        Kind::Tracer(value) => format!("a tracer of {}", repr(value)),
         Kind::Instance { class, value, .. } => format!("{}({})", class.name, repr(&value.borrow())),
         Kind::Array(array) => array.to_string(),
         // Without the address, so that an explanation is the same each time.
@@ -577,7 +581,11 @@ pub fn repr(obj: &Obj) -> String {
         },
         Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
         Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
-        Kind::Jitted(func) | Kind::Checkpointed(func) | Kind::Opaque(func) => {
+        Kind::Jitted(func)
+        | Kind::Wrapper(func, _)
+        | Kind::Checkpointed(func)
+        | Kind::Mapped(func)
+        | Kind::Opaque(func) => {
             format!("<wrapper of {}>", repr(func))
         }
         Kind::Method(of, Some(name)) => format!("<bound method {name} of {}>", repr(of)),

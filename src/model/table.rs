@@ -196,6 +196,14 @@ impl Entries {
         Ok(nearest)
     }
 
+    /// Throws away what belongs to `function` and is filed under such a key.
+    pub fn clear_those(&mut self, function: &Obj, is_one: impl Fn(&Key) -> bool) {
+        let shelves = self.shelves.iter_mut();
+        for shelf in shelves.filter(|shelf| shelf.owner.function().is_some_and(|owner| python::is(&owner, function))) {
+            shelf.entries.retain(|entry| !is_one(&entry.key));
+        }
+    }
+
     /// Throws everything away that belongs to `function`, or everything at all.
     pub fn clear(&mut self, function: Option<&Obj>) {
         match function {

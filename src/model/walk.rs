@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::buffers::uses_a_donated_one;
+use super::arguments::{Invocation, sort};
+use super::buffers::{is_given, uses_a_donated_one};
 use super::difference::Explanation;
 use super::digest::{Digest, body};
 use super::key::{Ingredients, Key};
@@ -11,8 +12,9 @@ use super::object::{Kind, Obj, Raised};
 use super::predict::Simulation;
 use super::running::{devices, placements_agree, returning_raises};
 use super::table::{NEVER_FAST, Program};
-use crate::case::{Layer, LayerSet, Via};
-use crate::spec::{FunctionBy, FunctionKey, Held, Table, TableName};
+use super::transform::passed;
+use crate::case::{JitOptions, Layer, LayerSet, Via};
+use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, Table, TableName};
 
 /// How a call was served.
 pub(super) struct Served {
@@ -80,9 +82,6 @@ impl<'c> Simulation<'c> {
                 }
                 let served = self.walk_below(call, body_raises, Layer::Compile)?;
                 return Ok(Served { missed: served.missed.with(Layer::Dispatch), ..served });
-            }
-            Via::EvalShape if !self.profile.evaluates_shapes_itself && call.ambient.miss_raises.is_some() => {
-                return Err(missing_raises().expect("it was a moment ago"));
             }
             Via::Trace | Via::EvalShape | Via::MakeJaxpr => return self.walk_below(call, body_raises, Layer::Trace),
             Via::Lower => return self.walk_below(call, body_raises, Layer::Lower),
@@ -184,6 +183,9 @@ impl<'c> Simulation<'c> {
             let (found, key) = self.consult(name, function, call, Some(program))?;
             program = match found {
                 Some(program) => program,
+                None if name == TableName::Compile && has_unknown_option(call.options) => {
+                    return Err(Raised::new(&self.profile.runtime_error));
+                }
                 None => {
                     missed = missed.with(layer);
                     let made = self.new_program(Rc::clone(self.digest(program)));
@@ -192,7 +194,10 @@ impl<'c> Simulation<'c> {
                 }
             };
         }
-        let twice = uses_a_donated_one(call.arguments).then(|| Raised::new(&self.profile.runtime_error));
+        // As a case has it, the tangents are the arguments once more.
+        let is_given_twice = call.via == Via::Jvp && call.arguments.leaves.iter().any(|leaf| is_given(&leaf));
+        let twice = is_given_twice || uses_a_donated_one(call.arguments);
+        let twice = twice.then(|| Raised::new(&self.profile.runtime_error));
         let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.kept)).or(twice);
         let raised = raised.or_else(|| self.copying_raises(call, false)).or_else(|| returning_raises(call));
         match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {
@@ -228,13 +233,15 @@ impl<'c> Simulation<'c> {
         if !call.arguments.bindable {
             return Err(Raised::new("TypeError"));
         }
-        if let Some(raised) = body_raises {
-            if self.profile.failed_trace_blocks_key && !blocked {
-                self.file(TableName::Trace, function, trace_key, NEVER_FAST)?;
+        let body_ran = match self.body_runs(function, call, body_raises.as_ref()) {
+            Ok(body_ran) => body_ran,
+            Err(raised) => {
+                if self.profile.failed_trace_blocks_key && !blocked {
+                    self.file(TableName::Trace, function, trace_key, NEVER_FAST)?;
+                }
+                return Err(raised);
             }
-            return Err(raised);
-        }
-        let body_ran = self.body_runs(function, call)?;
+        };
         let program = self.new_program(Rc::new(Digest::of(call)));
         if !blocked {
             self.file(TableName::Trace, function, trace_key, program)?;
@@ -245,25 +252,134 @@ impl<'c> Simulation<'c> {
         Ok((program, body_ran))
     }
 
-    /// Whether the user's body runs when `function` is traced: a wrapper's body is the look-up of what it wraps.
-    pub(super) fn body_runs(&mut self, function: &Obj, call: &Ingredients<'_>) -> Result<bool, Raised> {
-        let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
-        let (inner, i) = match &**function {
-            Kind::Jitted(inner) | Kind::ModuleWrapper("filter_jit", inner) => (inner, trace),
-            Kind::Checkpointed(inner) => (inner, self.tables.len() - 1),
+    /// Whether the user's body runs when `function` is traced: a wrapper's body is the look-up of what it wraps. An error if
+    /// the body raises, or the wrapper does.
+    pub(super) fn body_runs(
+        &mut self,
+        function: &Obj,
+        call: &Ingredients<'_>,
+        raises: Option<&Raised>,
+    ) -> Result<bool, Raised> {
+        match &**function {
+            Kind::Jitted(inner) => self.inner_runs(inner, &JitOptions::default(), call, raises),
+            Kind::Wrapper(inner, options) if self.profile.keyed_by == KeyedBy::Function => {
+                self.inner_runs(inner, options, call, raises)
+            }
+            Kind::ModuleWrapper("filter_jit", inner) => match call.invocation {
+                Some(outer) if self.profile.arguments == ArgumentStyle::Partition => {
+                    let called = Invocation { function: inner, ..*outer };
+                    let arguments = sort(self.profile, &called)?;
+                    let arguments = &if call.via == Via::Vmap { arguments.unbatched()? } else { arguments };
+                    // The objects of a case are made before anything is cleared.
+                    let inside = Ingredients { arguments, invocation: Some(&called), generation: 0, ..*call };
+                    self.is_looked_up(inner, TableName::Trace, &inside, raises)
+                }
+                _ => self.is_looked_up(inner, TableName::Trace, call, raises),
+            },
+            // It takes arrays alone, whatever is static outside.
+            Kind::Checkpointed(inner) => match self.as_written(call) {
+                Some(outer) => {
+                    let called = Invocation { function: inner, options: &JitOptions::default(), ..*outer };
+                    let arguments = &sort(self.profile, &called)?;
+                    let inside = Ingredients { arguments, invocation: Some(&called), ..*call };
+                    self.is_looked_up(inner, TableName::Resources, &inside, raises)
+                }
+                None => self.is_looked_up(inner, TableName::Resources, call, raises),
+            },
+            Kind::Mapped(inner) => {
+                let arguments = &call.arguments.clone().unbatched()?;
+                self.body_runs(inner, &Ingredients { arguments, invocation: None, ..*call }, raises)
+            }
             // These call what they wrap.
-            Kind::Opaque(inner) => return self.body_runs(inner, call),
-            _ => return Ok(true),
+            Kind::Opaque(inner) | Kind::Wrapper(inner, _) => self.body_runs(inner, call, raises),
+            Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } => {
+                match self.as_written(call) {
+                    Some(outer) if looks_up(func) => {
+                        let args: Vec<Obj> = args.iter().chain(outer.args).cloned().collect();
+                        let mut named = kwargs.clone();
+                        named.retain(|(name, _)| !outer.kwargs.iter().any(|(given, _)| given == name));
+                        named.extend_from_slice(outer.kwargs);
+                        let options = &JitOptions::default();
+                        let called = Invocation { function: func, args: &args, kwargs: &named, options, ..*outer };
+                        let arguments = &sort(self.profile, &called)?;
+                        self.body_runs(func, &Ingredients { arguments, invocation: Some(&called), ..*call }, raises)
+                    }
+                    _ => raises.map_or(Ok(true), |raised| Err(raised.clone())),
+                }
+            }
+            _ => raises.map_or(Ok(true), |raised| Err(raised.clone())),
+        }
+    }
+
+    /// What the arguments were sorted from, where they are those of `jax.jit`. What is under `jax.vmap` has other avals.
+    fn as_written<'a>(&self, call: &Ingredients<'a>) -> Option<&'a Invocation<'a>> {
+        call.invocation.filter(|_| self.profile.arguments == ArgumentStyle::AsWritten && call.via != Via::Vmap)
+    }
+
+    /// The same for the function inside a `jax.jit` with these options, which sorts its arguments itself.
+    fn inner_runs(
+        &mut self,
+        inner: &Obj,
+        options: &JitOptions,
+        call: &Ingredients<'_>,
+        raises: Option<&Raised>,
+    ) -> Result<bool, Raised> {
+        if call.ambient.bypasses {
+            return self.body_runs(inner, call, raises);
+        }
+        if let Some(class) = &call.ambient.miss_raises {
+            return Err(Raised::new(class));
+        }
+        let Some(outer) = self.as_written(call) else {
+            return self.is_looked_up(inner, TableName::Trace, call, raises);
         };
+        let (args, kwargs) = passed(self.profile, Via::MakeJaxpr, &Invocation { function: inner, options, ..*outer })?;
+        let called = Invocation { function: inner, args: &args, kwargs: &kwargs, options, ..*outer };
+        let arguments = &sort(self.profile, &called)?;
+        let inside = Ingredients { arguments, invocation: Some(&called), options, ..*call };
+        self.is_looked_up(inner, TableName::Trace, &inside, raises)
+    }
+
+    /// The same where the jaxpr of `inner` is looked up: in the table of jaxprs, or in that of what `jax.checkpoint` wraps.
+    fn is_looked_up(
+        &mut self,
+        inner: &Obj,
+        name: TableName,
+        call: &Ingredients<'_>,
+        raises: Option<&Raised>,
+    ) -> Result<bool, Raised> {
+        let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
+        let i = if name == TableName::Trace { trace } else { self.tables.len() - 1 };
         let by = Some(FunctionKey { by: FunctionBy::Equal, held: Held::Weakly });
-        let key = Key::of_inner(table, call);
-        let table = Table { function: by, ..table.clone() };
-        if self.tables[i].find(&table, inner, &key)?.is_some() {
+        // Where the function is an argument like any other, a wrapper inside has the key that it has on its own.
+        let is_own = self.profile.arguments == ArgumentStyle::Partition && i == trace && call.invocation.is_some();
+        let (key, table) = match is_own && matches!(function_of(call), Some(own) if Rc::ptr_eq(own, inner)) {
+            true => (Key::of(table, call, None), table.clone()),
+            false => (Key::of_inner(table, call), Table { function: by, ..table.clone() }),
+        };
+        let found = self.tables[i].find(&table, inner, &key)?;
+        let blocked = found == Some(NEVER_FAST);
+        if found.is_some() && !blocked {
             return Ok(false);
         }
-        let program = self.new_program(Rc::new(Digest::of(call)));
-        self.tables[i].file(inner, &table, key, program, self.calls)?;
-        self.body_runs(inner, call)
+        if !call.arguments.bindable {
+            return Err(Raised::new("TypeError"));
+        }
+        match self.body_runs(inner, call, raises) {
+            Ok(body_ran) => {
+                if !blocked {
+                    let program = self.new_program(Rc::new(Digest::of(call)));
+                    self.tables[i].file(inner, &table, key, program, self.calls)?;
+                }
+                Ok(body_ran)
+            }
+            Err(raised) => {
+                if self.profile.failed_trace_blocks_key && i == trace && !blocked {
+                    self.tables[i].file(inner, &table, key, NEVER_FAST, self.calls)?;
+                }
+                Err(raised)
+            }
+        }
     }
 
     /// The primitive with these parameters.
@@ -280,6 +396,27 @@ impl<'c> Simulation<'c> {
     pub(super) fn new_program(&mut self, traced_from: Rc<Digest>) -> Program {
         self.programs.push(traced_from);
         Program(self.programs.len() as u64)
+    }
+}
+
+/// The function that the arguments were sorted for.
+fn function_of<'a>(call: &Ingredients<'a>) -> Option<&'a Obj> {
+    call.invocation.map(|invocation| invocation.function)
+}
+
+/// Whether XLA is asked for an option that it doesn't have: what it has is called like that.
+fn has_unknown_option(options: &JitOptions) -> bool {
+    options.compiler_options.iter().flatten().any(|(name, _)| !name.starts_with("xla_"))
+}
+
+/// Whether calling the function is a look-up of what it wraps.
+fn looks_up(function: &Obj) -> bool {
+    match &**function {
+        Kind::Jitted(_) | Kind::Checkpointed(_) => true,
+        Kind::Opaque(inner) | Kind::Partial { func: inner, .. } | Kind::TreePartial { func: inner, .. } => {
+            looks_up(inner)
+        }
+        _ => false,
     }
 }
 

@@ -6,13 +6,22 @@ use super::object::{Kind, Obj};
 use crate::case::{Form, JitOptions, Name, Value};
 use crate::spec::KeyedBy;
 
+/// What was called through a wrapper with a name.
+#[derive(Debug)]
+pub struct Named {
+    /// What the tables have for it.
+    owner: Weak<Kind>,
+    function: Weak<Kind>,
+    options: JitOptions,
+}
+
 /// The wrappers of a case: user code makes one for each function that it keeps and each set of options, or several
 /// that a case tells apart by name.
 #[derive(Debug, Default)]
 pub struct Wrappers {
     made: Vec<(Obj, Vec<Wrapper>)>,
     /// What the tables have for those with a name.
-    named: Vec<(Name, Weak<Kind>)>,
+    named: Vec<(Name, Named)>,
 }
 
 #[derive(Debug)]
@@ -34,14 +43,22 @@ impl Wrappers {
     ) -> Obj {
         let owner = self.owner(by, form, name, function, options);
         if let Some(name) = name.filter(|name| !self.named.iter().any(|(known, _)| known == *name)) {
-            self.named.push((name.clone(), Rc::downgrade(&owner)));
+            let (function, options) = (Rc::downgrade(function), options.clone());
+            self.named.push((name.clone(), Named { owner: Rc::downgrade(&owner), function, options }));
         }
         owner
     }
 
-    /// What the tables have for the wrapper of that name, if something was called through it and it is still there.
-    pub fn named(&self, name: &Name) -> Option<Obj> {
-        self.named.iter().find(|(known, _)| known == name).and_then(|(_, owner)| owner.upgrade())
+    /// The wrapper itself, which other functions can be made of.
+    pub fn itself(&mut self, form: Option<&Value>, name: Option<&Name>, function: &Obj, options: &JitOptions) -> Obj {
+        self.owner(KeyedBy::Wrapper, form, name, function, options)
+    }
+
+    /// What the tables have for the wrapper of that name, its function and its options, if something was called through it and
+    /// it is still there.
+    pub fn named(&self, name: &Name) -> Option<(Obj, Obj, JitOptions)> {
+        let (_, Named { owner, function, options }) = self.named.iter().find(|(known, _)| known == name)?;
+        Some((owner.upgrade()?, function.upgrade()?, options.clone()))
     }
 
     fn owner(
@@ -52,7 +69,7 @@ impl Wrappers {
         function: &Obj,
         options: &JitOptions,
     ) -> Obj {
-        let wrapped = || Rc::new(Kind::Opaque(Rc::clone(function)));
+        let wrapped = || Rc::new(Kind::Wrapper(Rc::clone(function), Box::new(options.clone())));
         let kept = |form: &Value| matches!(form, Value::Form(form) if matches!(**form, Form::Ref(_)));
         if by == KeyedBy::Function {
             return Rc::clone(function);

@@ -105,7 +105,8 @@ pub fn statement(rule: &Rule) -> Vec<String> {
         rule.classes.iter().map(|(name, class)| format!("class {name}: {}", crate::case::text::to_json(class)));
     let objects = rule.objects.iter().map(|(name, pattern)| format!("object {name}: {pattern}"));
     let patterns = rule.pair.iter().flatten().chain(&rule.case).map(ToString::to_string);
-    variables.chain(classes).chain(objects).chain(patterns).collect()
+    let sequence = rule.sequence.iter().map(|steps| format!("a random program of {steps} steps"));
+    variables.chain(classes).chain(objects).chain(patterns).chain(sequence).collect()
 }
 
 /// The positions that the pair may be planted in, in words; empty for the rule of a whole case.

@@ -3,11 +3,19 @@
 
 use super::load::{key, suggestion, unknown_name};
 use super::spans::Step;
-use super::{Bindings, Metavariable, Pattern, Places, Rule, Tree};
+use super::{Bindings, Expectation, Metavariable, Pattern, Places, Rule, Tree};
 use crate::case::{Call, Case, Context, Name, Value};
 
 /// Whether the parts of a rule fit each other.
 pub(super) fn check_shape(rule: &Rule, report: &mut impl FnMut(&[Step], String, Option<String>)) {
+    if rule.sequence.is_some() {
+        let is_predicted = rule.expect.values().flat_map(Expectation::by_version).all(|(_, it)| it.is_predicted());
+        if rule.pair.is_some() || rule.case.is_some() || rule.places != Places::None || !is_predicted {
+            let reason = "a `sequence` stands alone, and its verdicts are `predicted`";
+            report(&[key("sequence")], reason.into(), None);
+        }
+        return;
+    }
     match (&rule.pair, &rule.case, &rule.places) {
         (Some(_), Some(_), _) => {
             report(&[key("case")], "a rule has either a `pair` or a `case`, not both".into(), None)

@@ -53,12 +53,23 @@ pub struct Profile {
     /// Whether negative `static_argnums` count from the end of the call's arguments, not of the signature.
     #[serde(default)]
     pub negative_argnums_count_from_call: bool,
+    /// Whether `donate_argnums` are sorted, without repetition, and counted among the dynamic arguments once the function is
+    /// wrapped (`rebase_donate_argnums`); a number that is static as well raises there.
+    #[serde(default)]
+    pub rebases_donation: bool,
+    /// Whether `static_argnums` are taken in the order in which they are written, so that others than ascending ones change
+    /// places.
+    #[serde(default)]
+    pub statics_as_written: bool,
     /// Whether a body's `**kwargs` has the statics in the order in which the first call wrote them, which is in no key.
     #[serde(default)]
     pub static_keywords_as_written: bool,
     /// Whether arguments that the body doesn't use have to be on the devices of the others.
     #[serde(default)]
     pub unused_arguments_have_devices: bool,
+    /// What transformations make of the arguments of a wrapper.
+    #[serde(default)]
+    pub transformations: Transformations,
     /// Whether `jax.eval_shape` asks the wrapper for shapes instead of calling it.
     #[serde(default)]
     pub evaluates_shapes_itself: bool,
@@ -68,6 +79,9 @@ pub struct Profile {
     /// Whether an argument that is committed elsewhere is moved to the devices of its `in_shardings`.
     #[serde(default)]
     pub in_shardings_move: bool,
+    /// The memory kind that an array has on the CPU if it is asked for none, where there is a word for it.
+    #[serde(default)]
+    pub default_memory: Option<String>,
     /// Whether a compiled object takes arguments that are committed to other devices than it was compiled for.
     #[serde(default)]
     pub compiled_overlooks_devices: bool,
@@ -101,6 +115,47 @@ pub struct Profile {
     /// The profile as it is written.
     #[serde(skip)]
     pub(super) tree: serde_yaml::Value,
+}
+
+/// What transformations make of the arguments of a wrapper.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Transformations {
+    /// The exception of `jax.vmap` for what is no array.
+    pub other_under_vmap: String,
+    /// The exception of `jax.vjp` for what is no array.
+    pub other_under_grad: String,
+    /// Whether a tracer can be hashed, and so be a static argument, which is another one each time.
+    pub tracers_are_hashable: bool,
+    /// What is lowered where nothing among the arguments has a tangent.
+    pub without_tangents: WithoutTangents,
+}
+
+impl Default for Transformations {
+    fn default() -> Self {
+        let type_error = || "TypeError".to_owned();
+        Self {
+            other_under_vmap: type_error(),
+            other_under_grad: type_error(),
+            tracers_are_hashable: false,
+            without_tangents: WithoutTangents::default(),
+        }
+    }
+}
+
+/// What is lowered under `jax.vjp` where nothing among the arguments has a tangent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WithoutTangents {
+    /// The function itself.
+    #[default]
+    Plain,
+    /// Something else than without the transformation.
+    Apart,
+    /// The model doesn't know.
+    Unknown,
 }
 
 fn runtime_error() -> String {
@@ -483,10 +538,12 @@ pub enum CallComponent {
     Definition,
     /// The names of all argument leaves, in which dict keys are printed (`repr`).
     ArgumentNames,
-    /// What is donated.
+    /// `donate_argnums` and `donate_argnames`, completed from the signature, in the order in which they are written.
     Donation,
-    /// What is donated by position.
+    /// `donate_argnums` alone.
     DonatedPositions,
+    /// Which leaves are donated.
+    DonatedLeaves,
     /// `keep_unused`
     KeepUnused,
     /// `compiler_options`

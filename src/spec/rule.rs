@@ -57,6 +57,10 @@ pub struct Rule {
     /// Instead of a pair: the pattern of a whole case, which nothing is planted around.
     #[serde(default)]
     pub case: Option<Pattern>,
+    /// Instead of a pair: how many steps a random program has. The rule says of it only what the model says, which `expect`
+    /// leaves the verdicts to.
+    #[serde(default)]
+    pub sequence: Option<Numbers>,
     /// The positions that the pair may be planted in.
     #[serde(default, rename = "in")]
     pub places: Places,

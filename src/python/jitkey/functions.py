@@ -223,6 +223,20 @@ def is_counted(function: Any) -> bool:
     return False
 
 
+def looks_up(function: Any) -> bool:
+    """Whether a wrapper among those around the function's body has a cache of its own."""
+    for _ in range(20):
+        if hasattr(function, "lower"):
+            return True
+        if isinstance(function, (functools.partial, jax.tree_util.Partial)):
+            function = function.func
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        else:
+            return False
+    return False
+
+
 @functools.cache
 def found(dotted: str) -> Any:
     """The object of that dotted name: `jnp.sin`, `optax.adam`, or a builtin."""

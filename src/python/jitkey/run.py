@@ -254,6 +254,8 @@ class _Run:
             result["served"] = "sound"
         elif made_by is not None and any(name.startswith("static") for name in options):
             pass  # The static arguments were not passed again.
+        elif via == "call" and not self._waits() and functions.looks_up(function):
+            pass  # Tracing it again would fill the caches of what it wraps, which later calls look into.
         elif via == "call" and digest.text_of(output) is not None:
             cold = observe.in_thread(self.target.cold) if call.get("thread") == "other" else self.target.cold
             compare = functools.partial(self._compare, result, output, context, cold, (function, options, args, kwargs))

@@ -1,0 +1,101 @@
+//! Transformations of a wrapper: what they make of its arguments before it is called.
+//!
+//! `jax.vmap`, `jax.vjp`, `jax.jvp` and `jax.make_jaxpr` know nothing of static arguments: they flatten what they are given,
+//! and call the wrapper with tracers in place of the leaves. A static argument without leaves stays what it is.
+//!
+//! Sources: `jax/_src/api.py` (`vmap`, `vjp`, `jvp`, `make_jaxpr`, `eval_shape`), `jax/_src/interpreters/ad.py` (`linearize`,
+//! which leaves alone what has no tangent).
+
+use std::rc::Rc;
+
+use super::arguments::{Arguments, Invocation, statics};
+use super::flatten::{FlattenErrors, flatten};
+use super::leaf::{Aval, Leaf, aval, leaf_kind};
+use super::object::{Kind, Obj, Raised};
+use super::predict::ModelError;
+use super::treedef::Root;
+use crate::case::{Name, Via};
+use crate::spec::{LeafKind, Profile, WithoutTangents};
+
+/// The arguments that a wrapper is called with.
+pub type Passed = (Vec<Obj>, Vec<(Name, Obj)>);
+
+/// What the wrapper is called with where `call` goes through a transformation.
+pub fn passed(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Passed, Raised> {
+    let (mut args, mut kwargs) = (call.args.to_vec(), call.kwargs.to_vec());
+    let differentiates = matches!(via, Via::Grad | Via::Jvp);
+    if differentiates && !kwargs.is_empty() {
+        return Err(Raised::new("TypeError"));
+    }
+    let (positions, names) = statics(profile, call)?;
+    let positional = args.iter_mut().enumerate().map(|(i, value)| (positions.contains(&i), value));
+    let named = kwargs.iter_mut().map(|(name, value)| (names.contains(name), value));
+    let mut is_too_small = false;
+    for (is_static, value) in positional.chain(named) {
+        let tracers = traced(profile, via, value, call.x64, &mut is_too_small)?;
+        if is_static {
+            *value = tracers;
+        }
+    }
+    // That each leaf can be traced is looked at before.
+    if is_too_small { Err(Raised::new("ValueError")) } else { Ok((args, kwargs)) }
+}
+
+/// An argument with tracers for its leaves, as what is static looks at it; notes whether a leaf has no dimension to be mapped.
+fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mut bool) -> Result<Obj, Raised> {
+    let words = &profile.transformations;
+    let errors = FlattenErrors {
+        dict: &profile.unsortable_dict,
+        default_dict: &profile.unsortable_default_dict,
+        none_key: profile.none_key.as_deref(),
+    };
+    let mut has_tracer = false;
+    for (_, leaf) in flatten(Root::Called("static".to_owned()), value, &errors)?.leaves {
+        let kind = leaf_kind(&leaf, x64);
+        let aval = aval(&leaf, x64).filter(|_| !matches!(kind, LeafKind::Other | LeafKind::ForeignArray));
+        has_tracer |= match (via, aval) {
+            (Via::Vmap, None) => return Err(Raised::new(&words.other_under_vmap)),
+            (Via::Grad, None) => return Err(Raised::new(&words.other_under_grad)),
+            (_, None) => return Err(Raised::new("TypeError")),
+            (Via::Vmap, Some(aval)) => {
+                *is_too_small |= aval.shape.is_empty();
+                true
+            }
+            (Via::Grad, Some(aval)) => has_tangent(&aval),
+            (Via::Jvp, Some(aval)) if !has_tangent(&aval) => return Err(Raised::new("TypeError")),
+            (_, Some(_)) => true,
+        };
+    }
+    Ok(match (has_tracer, words.tracers_are_hashable) {
+        (false, _) => Rc::clone(value),
+        // A tracer is new each time, and nothing but itself.
+        (true, true) => Rc::new(Kind::Tracer(Rc::clone(value))),
+        (true, false) => Rc::new(Kind::List(Vec::new())),
+    })
+}
+
+fn has_tangent(aval: &Aval) -> bool {
+    (aval.dtype.is_float() || aval.dtype.is_complex()) && aval.prng.is_none()
+}
+
+/// What differentiation makes of the arguments that are not static.
+pub fn differentiated(
+    profile: &Profile,
+    via: Via,
+    mut arguments: Arguments,
+) -> Result<Result<Arguments, Raised>, ModelError> {
+    let has_tangent = |leaf: Leaf<'_>| has_tangent(&leaf.aval);
+    if via == Via::Jvp && !arguments.leaves.iter().all(has_tangent) {
+        return Ok(Err(Raised::new("TypeError")));
+    }
+    if !arguments.leaves.iter().any(has_tangent) {
+        match profile.transformations.without_tangents {
+            WithoutTangents::Plain => arguments.without_tangents = true,
+            WithoutTangents::Apart => arguments.without_tangents = via == Via::Jvp,
+            WithoutTangents::Unknown => {
+                return Err(ModelError::Unsupported("the derivative of what has no tangent".to_owned()));
+            }
+        }
+    }
+    Ok(Ok(arguments))
+}
