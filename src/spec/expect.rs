@@ -53,7 +53,7 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_predicted() {
-            return f.write_str("as predicted, and not stale");
+            return f.write_str("as predicted");
         }
         let calls: Vec<_> = self.calls.iter().map(Behaviour::to_string).collect();
         f.write_str(&calls.join(", "))?;
