@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::value::DefForm;
+use super::value::{DefForm, Effect};
 use super::{Class, Form, Name, Placement, Value};
 
 /// A short program: classes and named objects that have identity, then calls of one cached function and the events
@@ -142,6 +142,9 @@ pub struct Call {
     /// does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raises: Option<String>,
+    /// What the body does besides with these arguments, in a recording: bodies that a case makes have their effects themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
 }
 
 fn is_call(via: &Via) -> bool {

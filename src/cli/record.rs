@@ -33,6 +33,12 @@ impl Record {
         let path = std::env::var_os("PYTHONPATH").filter(|value| !value.is_empty());
         let path = std::env::join_paths(std::iter::once(package).chain(path.iter().flat_map(std::env::split_paths)))
             .map_err(|error| CliError::Usage(error.to_string()))?;
+        // What stands there isn't of this run.
+        if let Err(error) = fs::remove_file(&self.output)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(CliError::Usage(format!("{} can't be written: {error}", self.output.display())));
+        }
         let (first, rest) = before.split_first().expect("it ends with a Python");
         let status = Command::new(first)
             .args(rest)
@@ -83,8 +89,16 @@ fn words(command: &[String]) -> Result<Words<'_>, CliError> {
     let (before, after) = command.split_at(at + 1);
     let mut count = 0;
     while let Some(word) = after.get(count).filter(|word| word.starts_with('-') && *word != "-m") {
-        if word.starts_with("-c") {
+        // Options stand in one word, up to one that has a value.
+        let letters = if word.starts_with("--") { "" } else { word.split(['W', 'X']).next().unwrap_or_default() };
+        if letters.contains('c') {
             return Err(usage("what is to be recorded has to be in a file"));
+        }
+        if letters.contains('m') {
+            return Err(usage("write -m and the module apart from other options"));
+        }
+        if letters.contains(['I', 'E']) {
+            return Err(usage("-I and -E keep Python from finding jitkey"));
         }
         // These have their value as another word.
         count += if ["-W", "-X", "--check-hash-based-pycs"].contains(&word.as_str()) { 2 } else { 1 };
@@ -121,6 +135,10 @@ mod tests {
     #[case("python", "what is run")]
     #[case("python -X dev", "what is run")]
     #[case("python -c pass", "in a file")]
+    #[case("python -uc pass", "in a file")]
+    #[case("python -um train", "-m and the module apart")]
+    #[case("python -mtrain", "-m and the module apart")]
+    #[case("python -I train.py", "finding jitkey")]
     fn what_can_t_be_recorded_is_refused(#[case] command: &str, #[case] reason: &str) {
         assert!(split(command).unwrap_err().contains(reason));
     }

@@ -12,6 +12,9 @@ use crate::target::{CallObservation, RaisedError};
 /// The format of recordings that this program reads.
 const FORMAT: u32 = 1;
 
+/// So many wrappers, one after the other, are made by a loop.
+const IN_A_LOOP: usize = 3;
+
 /// Why a recording can't be explained.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
@@ -221,25 +224,62 @@ impl Recording {
     }
 
     /// For each call the number of its function. Functions that are made in one place are told apart by their wrappers: a new
-    /// one is another function, unless it takes the place of one that is gone.
-    pub(super) fn functions(&self) -> Vec<usize> {
+    /// one is another function, unless it takes the place of one that is gone, and no cache was cleared in between.
+    fn numbered_functions(&self) -> Vec<usize> {
         let mut numbers = Vec::new();
-        let mut made: HashMap<_, Vec<(Option<&Name>, usize)>> = HashMap::new();
-        let (mut gone, mut count): (HashSet<&Name>, usize) = Default::default();
+        // With the wrapper, and how often caches had been cleared when it was called last.
+        let mut made: HashMap<_, Vec<(Option<&Name>, usize, usize)>> = HashMap::new();
+        let (mut gone, mut count, mut cleared): (HashSet<&Name>, usize, usize) = Default::default();
         for line in &self.lines {
-            let Line::Call(line) = line else { continue };
+            let line = match line {
+                Line::Call(line) => line,
+                Line::Clear(scope, _) => {
+                    cleared += usize::from(*scope == ClearScope::Jax);
+                    continue;
+                }
+            };
             gone.extend(&line.ended);
             let Recorded { api, name, at, wrapper, .. } = &line.recorded;
             let (here, wrapper) = (made.entry((api, name, at)).or_default(), wrapper.as_ref());
-            let known = here.iter().position(|(other, _)| *other == wrapper);
-            let left = || here.iter().position(|(other, _)| other.is_some_and(|other| gone.contains(other)));
-            let place = known.or_else(left).unwrap_or_else(|| {
-                here.push((wrapper, count));
+            let known = here.iter().position(|(other, ..)| *other == wrapper);
+            let is_left = |(other, _, last): &(Option<&Name>, usize, usize)| {
+                *last == cleared && other.is_some_and(|other| gone.contains(other))
+            };
+            let place = known.or_else(|| here.iter().position(is_left)).unwrap_or_else(|| {
+                here.push((wrapper, count, cleared));
                 count += 1;
                 here.len() - 1
             });
-            here[place].0 = wrapper;
+            (here[place].0, here[place].2) = (wrapper, cleared);
             numbers.push(here[place].1);
+        }
+        numbers
+    }
+
+    /// The same, and where a place makes wrapper after wrapper, each used up before the next, they are one function: what is in a
+    /// cycle of references is gone whenever Python looks for such.
+    pub(super) fn functions(&self) -> Vec<usize> {
+        let mut numbers = self.numbered_functions();
+        let mut made: HashMap<_, IndexMap<Option<&Name>, (usize, usize)>> = HashMap::new();
+        let (mut cleared, mut calls) = (0, 0);
+        for line in &self.lines {
+            match line {
+                Line::Clear(scope, _) => cleared += usize::from(*scope == ClearScope::Jax),
+                Line::Call(line) => {
+                    let Recorded { api, name, at, wrapper, .. } = &line.recorded;
+                    let here = made.entry((cleared, api, name, at)).or_default();
+                    here.entry(wrapper.as_ref()).or_insert((calls, calls)).1 = calls;
+                    calls += 1;
+                }
+            }
+        }
+        for here in made.into_values().filter(|here| here.len() >= IN_A_LOOP) {
+            let spans: Vec<(usize, usize)> = here.into_values().collect();
+            if spans.windows(2).all(|pair| pair[0].1 < pair[1].0) {
+                let (first, rest) = (numbers[spans[0].0], spans.iter().map(|(call, _)| numbers[*call]));
+                let merged: HashSet<usize> = rest.collect();
+                numbers.iter_mut().filter(|number| merged.contains(number)).for_each(|number| *number = first);
+            }
         }
         numbers
     }

@@ -40,6 +40,10 @@ impl Repair {
         layer: Layer,
         profile: &Profile,
     ) -> Option<Self> {
+        if first.effect.is_some() || second.effect.is_some() {
+            // No function of a case has it with some arguments only.
+            return None;
+        }
         let trial = Trial { case, first, between, layer, profile };
         let [before, after] = [first, second].map(|call| serde_json::to_value(call).expect("every call has a text"));
         let mut places = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::recording::Line;
 use super::{Recording, Repair};
-use crate::case::{Case, CaseError, Effect, Form, Layer, Name, Part, Step, Value};
+use crate::case::{Case, CaseError, Layer, Name, Part, Step};
 use crate::spec::Profile;
 
 /// The calls of one implementation.
@@ -24,7 +24,6 @@ impl Replay {
         // An array says on which device it is, and nothing how many there are.
         let mut replay = Self { case: Case { devices: u32::MAX, ..Case::default() }, ..Self::default() };
         let calls: Vec<_> = recording.calls().collect();
-        let mut effects: Vec<(Name, Effect)> = Vec::new();
         let mut number = 0;
         for line in &recording.lines {
             let line = match line {
@@ -44,20 +43,9 @@ impl Replay {
             let given = recording.given[number - 1].as_ref().ok().and_then(|place| calls[*place].call.clone());
             if let Some(mut call) = given {
                 call.wrapper.clone_from(&line.recorded.wrapper);
-                if let (Some(effect), Some(Value::Form(function))) = (line.effect, &call.function)
-                    && let Form::Ref(name) = &**function
-                {
-                    effects.push((name.clone(), effect));
-                }
+                call.effect = line.effect;
                 call.raises = line.recorded.observed.error.as_ref().map(|error| error.class.clone());
                 replay.push(Step::Call(call), Some(number));
-            }
-        }
-        for (name, effect) in effects {
-            if let Some(Value::Form(form)) = replay.case.objects.get_mut(&name)
-                && let Form::Def(def) = &mut **form
-            {
-                def.effect = Some(effect);
             }
         }
         while replay.leaves_out() {}

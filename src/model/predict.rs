@@ -508,8 +508,8 @@ impl<'c> Simulation<'c> {
 
     /// What surrounds the call, in the thread that makes it.
     fn ambient(&self, call: &Call) -> Result<Ambient, ModelError> {
-        match call.thread {
-            Thread::Main => Ambient::of(&self.case.context, &call.context, self.profile, &self.names),
+        let mut ambient = match call.thread {
+            Thread::Main => Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?,
             // A flag is set for the process, but for those that a context manager sets as well, which holds for its thread.
             Thread::Other => {
                 let shared = |context: &Context| {
@@ -518,9 +518,11 @@ impl<'c> Simulation<'c> {
                     let flags = flags.map(|(name, value)| (name.clone(), value.clone())).collect();
                     Context { flags, ..Context::default() }
                 };
-                Ambient::of(&shared(&self.case.context), &shared(&call.context), self.profile, &self.names)
+                Ambient::of(&shared(&self.case.context), &shared(&call.context), self.profile, &self.names)?
             }
-        }
+        };
+        ambient.never_fast |= call.effect.is_some();
+        Ok(ambient)
     }
 
     /// A call of a compiled object: no table is looked up.

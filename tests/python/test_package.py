@@ -91,6 +91,40 @@ def test_what_is_made_in_one_place_is_told_apart():
             jax.jit(lambda x: x + 1)(jnp.ones(3))
 
 
+def test_wrappers_of_a_loop_are_one_function_though_a_cycle_keeps_them():
+    class Trainer:
+        def __init__(self):
+            self.step = jax.jit(self._step)
+
+        def _step(self, x):
+            return x
+
+    with fails("_step .* compiled 4 times"), jitkey.assert_no_recompile():
+        for _ in range(4):
+            Trainer().step(jnp.ones(3))
+
+
+def test_two_guards_at_once_are_refused():
+    begun, done = threading.Event(), threading.Event()
+
+    def guarded():
+        with jitkey.assert_no_recompile():
+            begun.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=guarded)
+    thread.start()
+    assert begun.wait(30)
+    scan = jax.lax.scan
+    with pytest.raises(RuntimeError, match="under way"), jitkey.assert_no_recompile():
+        pass
+    done.set()
+    thread.join()
+    assert jax.lax.scan is not scan
+    with jitkey.assert_no_recompile():
+        run([3])
+
+
 def test_a_budget_for_nothing_is_said():
     with fails("budget for stpe, and no function"), jitkey.assert_no_recompile(functions={"stpe": 2}):
         run([3, 4])
@@ -255,6 +289,9 @@ def later():
     import __main__
     print(__main__.Value is Value, pickle.loads(pickle.dumps(Value)) is Value, flush=True)
 threading.Thread(target=later).start()
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(2)
+print(pool.submit(sum, [1, 2]).result(), flush=True)
 print(sys.argv[1:], __name__, flush=True)
 def fail(): raise KeyError("mine")
 if sys.argv[1] == "raise": fail()

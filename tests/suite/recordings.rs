@@ -82,15 +82,19 @@ fn a_problem_is_explained(
 
 /// Two functions that are made in one place are two as long as both are there, and one in its next form if the first is gone.
 #[rstest]
-#[case("", 0)]
-#[case(r#""ended": ["w_1"], "#, 1)]
-fn functions_of_one_place_are_told_apart(#[case] ended: &str, #[case] again: usize) {
+#[case("", "", 0)]
+#[case("", r#""ended": ["w_1"], "#, 1)]
+#[case(r#"{"clear": "equinox"}"#, r#""ended": ["w_1"], "#, 1)]
+#[case(r#"{"clear": "jax"}"#, r#""ended": ["w_1"], "#, 0)]
+fn functions_of_one_place_are_told_apart(#[case] between: &str, #[case] ended: &str, #[case] again: usize) {
     let of = |wrapper: u32, news: &str| {
         let call = line("jax.jit", "1", "", TRACED).replace("step_1", &format!("step_{wrapper}"));
         let news = format!(r#"{{"wrapper": "w_{wrapper}", {news} "objects": {{"step_{wrapper}": {{"def": {{}}}}}}, "#);
         call.replacen('{', &news, 1)
     };
-    let explained = explained(&[of(1, ""), of(2, ended)]);
+    let lines: Vec<_> =
+        [of(1, ""), between.to_owned(), of(2, ended)].into_iter().filter(|line| !line.is_empty()).collect();
+    let explained = explained(&lines);
     assert_eq!(explained.calls.iter().filter(|call| call.is_again()).count(), again, "{explained:#?}");
 }
 
@@ -112,13 +116,33 @@ fn calls_are_in_the_order_in_which_they_began() {
     );
 }
 
-/// What a body does besides is seen at its first call, and keeps each call off the fast path.
+/// What a body does besides with some arguments keeps these off the fast path each time, and no others.
 #[test]
 fn a_call_with_an_effect_is_never_fast() {
     let noisy = |line: String| line.replacen('{', r#"{"effect": "unordered", "#, 1);
-    let lines = [noisy(first("jax.jit", "1", "")), noisy(line("jax.jit", "1", "", r#""dispatch""#))];
+    let lines = [
+        first("jax.jit", "1", ""),
+        noisy(line("jax.jit", "1.0", "", TRACED)),
+        noisy(line("jax.jit", "1.0", "", r#""dispatch""#)),
+        line("jax.jit", "1", "", ""),
+    ];
     let explained = explained(&lines);
     assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+}
+
+/// Three wrappers, each used up before the next, are made by a loop, whether or not they are gone.
+#[test]
+fn wrappers_one_after_the_other_are_one_function() {
+    let of = |wrapper: u32| {
+        let call = line("jax.jit", "1", "", TRACED).replace("step_1", &format!("step_{wrapper}"));
+        let news = format!(r#"{{"wrapper": "w_{wrapper}", "objects": {{"step_{wrapper}": {{"def": {{}}}}}}, "#);
+        call.replacen('{', &news, 1)
+    };
+    let again = |wrappers: &[u32]| {
+        let lines: Vec<_> = wrappers.iter().map(|wrapper| of(*wrapper)).collect();
+        explained(&lines).calls.iter().filter(|call| call.is_again()).count()
+    };
+    assert_eq!([again(&[1, 2]), again(&[1, 2, 3])], [0, 2]);
 }
 
 /// What doesn't matter stays as it is in the repaired call.

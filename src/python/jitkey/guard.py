@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import inspect
+import itertools
 import json
 import os
 import pathlib
@@ -72,7 +74,9 @@ class _Guard(contextlib.ContextDecorator):
         self._local = threading.local()
 
     def __call__(self, function: F) -> F:
-        """The function, guarded. Raises `TypeError` for one whose body doesn't run when it is called."""
+        """The function, guarded. Raises `TypeError` for what is no function, and for one whose body doesn't run when it is called."""
+        if isinstance(function, type) or not callable(function):
+            raise TypeError(f"{function!r} is no function: decorate its methods")
         kinds = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
         if any(kind(function) for kind in kinds):
             raise TypeError("generators and coroutines run after the call that makes them: use `with assert_no_recompile():` inside")
@@ -118,31 +122,57 @@ def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[
 
 def _count(file: pathlib.Path) -> dict[_Function, int]:
     """How often each function of a recording was traced or compiled, whichever is more; calls that raise are no compiles."""
+    lines: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[1:]]
+    calls: list[dict[str, Any]] = []
+    ended: set[str] = set()
+    cleared = 0
+    made: dict[tuple[str, str | None, int], list[_Wrapper]] = {}
+    for line in sorted(lines, key=lambda line: line.get("number", line.get("after", 0) + 0.5)):
+        cleared += line.get("clear") == "jax"
+        ended.update(line.get("ended", ()))
+        if "api" in line:
+            here = made.setdefault((line["name"], line["at"], cleared), [])
+            line["function"] = _called(here, line.get("wrapper", ""), len(calls), ended)
+            calls.append(line)
+    for here in made.values():
+        spans = sorted((wrapper.first, wrapper.last) for wrapper in here)
+        if len(here) >= IN_A_LOOP and all(one[1] < other[0] for one, other in itertools.pairwise(spans)):
+            # One after the other, by a loop: what is in a cycle of references is gone whenever Python looks for such.
+            for wrapper in here:
+                wrapper.nth = 0
     traced: collections.Counter[_Function] = collections.Counter()
     compiled: collections.Counter[_Function] = collections.Counter()
-    ended: set[str] = set()
-    made: dict[tuple[str, str | None], list[str]] = {}
-    calls: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[1:]]
-    for call in sorted(calls, key=lambda call: call.get("number", 0)):
-        ended.update(call.get("ended", ()))
-        if "api" in call and "error" not in call:
-            wrappers = made.setdefault((call["name"], call["at"]), [])
-            function = _Function(call["name"], call["at"], _nth(wrappers, call.get("wrapper", ""), ended))
+    for call in calls:
+        if "error" not in call:
+            function = _Function(call["name"], call["at"], call["function"].nth)
             traced[function] += "trace" in call["missed"]
             compiled[function] += "compile" in call["missed"]
     return {function: max(count, compiled[function]) for function, count in traced.items()}
 
 
-def _nth(wrappers: list[str], wrapper: str, ended: set[str]) -> int:
-    """Which function of its place a wrapper is, from zero: its own, or that of one that has ended."""
-    if wrapper not in wrappers:
-        for i, other in enumerate(wrappers):
-            if other in ended:
-                wrappers[i] = wrapper
-                break
-        else:
-            wrappers.append(wrapper)
-    return wrappers.index(wrapper)
+IN_A_LOOP = 3
+"""So many wrappers, one after the other, are made by a loop."""
+
+
+@dataclasses.dataclass
+class _Wrapper:
+    ref: str
+    nth: int
+    """Which function of its place it is, from zero."""
+    first: int
+    last: int
+
+
+def _called(here: list[_Wrapper], ref: str, call: int, ended: set[str]) -> _Wrapper:
+    """The wrapper of this call, as another function than those of its place, or in the place of one that has ended."""
+    wrapper = next((wrapper for wrapper in here if wrapper.ref == ref), None)
+    if wrapper is None:
+        taken = {known.nth for known in here if known.ref not in ended}
+        free = [known.nth for known in here if known.nth not in taken]
+        wrapper = _Wrapper(ref, free[0] if free else len(taken), call, call)
+        here.append(wrapper)
+    wrapper.last = call
+    return wrapper
 
 
 def _explained(file: pathlib.Path, new: dict[_Function, int]) -> str:

@@ -47,16 +47,22 @@ _DEVICE_CONTEXT: Any = getattr(jax_mesh, "device_context", None) or getattr(jax_
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
+_one = threading.Lock()
+"""Held while a recording is under way."""
+
+
 @contextlib.contextmanager
 def recording(file: str | os.PathLike[str] = "recording.jsonl") -> Iterator[Recording]:
     """Records the calls that are made inside, to a file that `jitkey explain` reads.
 
     Raises `RuntimeError` if a recording is under way already.
     """
-    if hooks.active is not None:
+    if not _one.acquire(blocking=False):
         raise RuntimeError("a recording is under way already")
-    hooks.install()
-    with open(file, "w", encoding="utf-8") as stream, contextlib.ExitStack() as undone:
+    with contextlib.ExitStack() as undone:
+        undone.callback(_one.release)
+        hooks.install()
+        stream = undone.enter_context(open(file, "w", encoding="utf-8"))
         begun = Recording(stream)
         undone.callback(hooks.replace())
         hooks.active = begun
@@ -174,14 +180,19 @@ class Recording:
         local.inside = True
         line["from"] = caller()
         used: frozenset[str] = frozenset()
-        if self._describing.acquire(timeout=PATIENCE):
-            try:
-                used = self._describe_into(line, describes, signature)
-            finally:
-                self._describing.release()
-        else:
-            self._begin(line)
-            line["unrecorded"] = "recording it while what another thread passes was looked at"
+        try:
+            if self._describing.acquire(timeout=PATIENCE):
+                try:
+                    used = self._describe_into(line, describes, signature)
+                finally:
+                    self._describing.release()
+            else:
+                self._begin(line)
+                line["unrecorded"] = "recording it while what another thread passes was looked at"
+        except BaseException:
+            # The program was interrupted.
+            local.inside = False
+            raise
         local.inside, local.missed, local.inferring, local.codes, local.effect = True, set(), 0, codes, None
         try:
             return runs()
@@ -340,6 +351,8 @@ class Recording:
         options, unknown = {}, None
         try:
             options = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
+        except Unsupported as error:
+            unknown = str(error)
         except Exception as error:  # A version of jax that keeps them elsewhere.
             unknown = f"recording the options of a wrapper ({type(error).__name__})"
         held = weakref.ref(wrapper)
@@ -485,27 +498,31 @@ def _jit_options(wrapper: Any) -> dict[str, Any]:
         options["compiler_options"] = {
             name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs
         }
-    with contextlib.suppress(Unsupported):
-        if info.user_specified_in_shardings:
-            options["in_shardings"] = _shardings(info.in_shardings_treedef, info.in_shardings_leaves)
-    with contextlib.suppress(Unsupported):
-        where = _shardings(info.out_shardings_treedef, info.out_shardings_leaves)
-        if isinstance(where, dict):
-            options["out_shardings"] = where
+    if info.user_specified_in_shardings:
+        asked = _shardings(info.in_shardings_treedef, info.in_shardings_leaves)
+        if asked is not None:
+            options["in_shardings"] = asked
+    where = _shardings(info.out_shardings_treedef, info.out_shardings_leaves)
+    if isinstance(where, dict):
+        options["out_shardings"] = where
     return options
 
 
 def _shardings(treedef: Any, leaves: tuple[Any, ...]) -> Any:
-    """One sharding for all, or one for each argument. Raises `Unsupported` for anything else."""
+    """One sharding for all, or one for each argument; None for those of parts of arguments, which say no more than the arguments
+    do that are there already. Raises `Unsupported` for shardings that a case has no words for."""
     forms = [_asked(leaf) for leaf in leaves]
-    if treedef.num_nodes == 1 and forms[0] is not None:
+    if treedef.num_nodes == 1:
         return forms[0]
     if treedef.num_nodes == len(leaves) + 1 and any(forms) and treedef == jax.tree_util.tree_structure((0,) * len(leaves)):
         return forms
-    raise Unsupported("recording shardings of parts of arguments")
+    return None
 
 
 def _asked(sharding: Any) -> dict[str, Any] | None:
+    if type(getattr(sharding, "mesh", None)).__name__ == "AbstractMesh":
+        # Where that is, what surrounds the call says.
+        return None
     if isinstance(sharding, jax.sharding.Sharding):
         return placement(sharding)
     if sharding is not None and type(sharding).__name__ != "UnspecifiedValue":

@@ -15,8 +15,12 @@ from typing import Any
 
 def run_script(file: str) -> None:
     """Runs the script, or what stands in a folder or archive. Raises what it raises."""
-    # `python -m` put the working directory there.
-    sys.path[0] = os.path.dirname(os.path.realpath(file))
+    if not getattr(sys.flags, "safe_path", False):
+        # `python -m` put the working directory there.
+        sys.path[0] = os.path.dirname(os.path.realpath(file))
+    if not os.path.exists(file):
+        print(f"{sys.executable}: can't open file '{os.path.abspath(file)}': [Errno 2] No such file or directory", file=sys.stderr)
+        sys.exit(2)
     if not os.path.isfile(file) or not _is_source(file):
         runpy.run_path(file, run_name="__main__")
         return
@@ -52,16 +56,16 @@ def _is_source(file: str) -> bool:
 
 def _run(code: types.CodeType, **parts: Any) -> None:
     main = types.ModuleType("__main__")
-    main.__dict__.update(parts, __builtins__=builtins, __doc__=None)
+    main.__dict__.update(parts, __builtins__=builtins, __doc__=None, __annotations__={})
     sys.modules["__main__"] = main
     exec(code, main.__dict__)
 
 
 def wait_for_threads() -> None:
     """Waits, as Python does before it ends, for the threads that are no daemons."""
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+    # It releases the workers of pools that nobody shut down, and does nothing when Python calls it once more.
+    shutdown: Any = vars(threading)["_shutdown"]
+    shutdown()
 
 
 def show(error: BaseException) -> None:
