@@ -90,10 +90,22 @@ impl Trial<'_> {
         let mut steps = vec![Step::Call(self.first.clone())];
         steps.extend(gone);
         steps.push(Step::Call(second));
-        let known = |name: &Name| of_first.contains(name.as_str()) || of_second.contains(name.as_str());
-        let mut case = Case { steps, ..self.case.clone() };
-        case.classes.retain(|name, _| known(name));
-        case.objects.retain(|name, _| known(name));
+        let is_known = |name: &Name| of_first.contains(name.as_str()) || of_second.contains(name.as_str());
+        // What a recording speaks of can be much more.
+        let Case { classes, objects, function, options, context, .. } = self.case;
+        let classes =
+            classes.iter().filter(|(name, _)| is_known(name)).map(|(name, class)| (name.clone(), class.clone()));
+        let objects =
+            objects.iter().filter(|(name, _)| is_known(name)).map(|(name, value)| (name.clone(), value.clone()));
+        let case = Case {
+            classes: classes.collect(),
+            objects: objects.collect(),
+            function: function.clone(),
+            options: options.clone(),
+            context: context.clone(),
+            steps,
+            ..Case::default()
+        };
         // As many as it needs.
         (0..10).map(|power| Case { devices: 1 << power, ..case.clone() }).find(|case| case.validate().is_ok())
     }

@@ -5,7 +5,7 @@
 //! `equinox/_jit.py` and `equinox/_compile_utils.py` (binding to the signature, `hashable_partition`).
 
 use std::rc::Rc;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -13,8 +13,9 @@ use super::flatten::{Flat, FlattenErrors, flatten, flatten_among, text};
 use super::leaf::{Aval, LeafErrors, Leaves, Traits, aval, leaf_kind};
 use super::object::{Kind, Obj, Raised};
 use super::python;
+use super::signature::Signature;
 use super::treedef::{Path, Root, Tree, Treedef};
-use crate::case::{ArgName, Array, Donate, InShardings, JitOptions, Name, Param, Placement};
+use crate::case::{Array, Donate, InShardings, JitOptions, Name, Placement};
 use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
@@ -93,95 +94,6 @@ pub struct Invocation<'c> {
     pub objects: bool,
 }
 
-/// The parameters of a function, sorted by kind.
-#[derive(Default)]
-struct Signature<'c> {
-    positional: Vec<&'c Name>,
-    rest: Option<Option<&'c Name>>,
-    keyword_only: Vec<&'c Name>,
-    keywords: Option<&'c Name>,
-    defaults: Vec<&'c Name>,
-}
-
-/// What the parameters of a function are called that takes whatever comes.
-static OPEN: LazyLock<[Name; 2]> =
-    LazyLock::new(|| ["args", "kwargs"].map(|text| Name::new(text).expect("a literal name")));
-
-impl<'c> Signature<'c> {
-    fn of(function: &'c Obj) -> Self {
-        let [args, kwargs] = &*OPEN;
-        let open = || Self { rest: Some(Some(args)), keywords: Some(kwargs), ..Self::default() };
-        let mut function = function;
-        // `functools.wraps`: a wrapper shows the signature of what it wraps.
-        while let Kind::Jitted(inner)
-        | Kind::Wrapper(inner, _)
-        | Kind::Checkpointed(inner)
-        | Kind::Mapped(inner)
-        | Kind::ModuleWrapper(_, inner)
-        | Kind::Opaque(inner) = &**function
-        {
-            function = inner;
-        }
-        let Kind::Function(function) = &**function else { return open() };
-        let Some(params) = &function.params else { return open() };
-        let mut signature = Self::default();
-        for param in params {
-            match param {
-                Param::Plain(ArgName::Positional(rest)) => signature.rest = Some(rest.as_ref()),
-                Param::Plain(ArgName::Keyword(name)) => signature.keywords = Some(name),
-                Param::Plain(ArgName::One(name)) | Param::Default { name, .. } => {
-                    if matches!(param, Param::Default { .. }) {
-                        signature.defaults.push(name);
-                    }
-                    if signature.rest.is_some() {
-                        signature.keyword_only.push(name);
-                    } else {
-                        signature.positional.push(name);
-                    }
-                }
-            }
-        }
-        signature
-    }
-
-    /// How many parameters there are.
-    fn parameters(&self) -> usize {
-        let more = usize::from(matches!(self.rest, Some(Some(_)))) + usize::from(self.keywords.is_some());
-        self.positional.len() + self.keyword_only.len() + more
-    }
-
-    /// The parameter that takes the `i`-th positional argument.
-    fn at(&self, i: usize) -> Option<&'c Name> {
-        self.positional.get(i).copied().or(self.rest.flatten())
-    }
-
-    /// The parameters with a default that a call doesn't give.
-    fn omitted(&self, args: usize, kwargs: &[(Name, Obj)]) -> Vec<Name> {
-        let given = |name: &Name| {
-            self.positional.iter().take(args).any(|taken| *taken == name)
-                || kwargs.iter().any(|(given, _)| given == name)
-        };
-        self.defaults.iter().filter(|name| !given(name)).map(|name| Name::clone(name)).collect()
-    }
-
-    /// Whether `inspect.Signature.bind` accepts the call.
-    fn accepts(&self, args: usize, kwargs: &[(Name, Obj)]) -> bool {
-        let named = |name: &Name| kwargs.iter().any(|(given, _)| given == name);
-        let takes_rest = matches!(self.rest, Some(Some(_)));
-        (args <= self.positional.len() || takes_rest)
-            && kwargs.iter().all(|(name, _)| {
-                self.positional.iter().skip(args).chain(&self.keyword_only).any(|known| *known == name)
-                    || (self.keywords.is_some() && !self.positional.iter().take(args).any(|taken| *taken == name))
-            })
-            && self
-                .positional
-                .iter()
-                .skip(args)
-                .chain(&self.keyword_only)
-                .all(|name| named(name) || self.defaults.contains(name))
-    }
-}
-
 /// The positions and names of the static arguments of `call`.
 pub fn statics(profile: &Profile, call: &Invocation<'_>) -> Result<(Vec<usize>, Vec<Name>), Raised> {
     let Statics { positions, names, .. } = Sorter::of(profile, call).statics()?;
@@ -251,12 +163,7 @@ struct Faults {
 
 impl<'c> Sorter<'c> {
     fn of(profile: &'c Profile, call: &'c Invocation<'c>) -> Self {
-        let errors = FlattenErrors {
-            dict: &profile.unsortable_dict,
-            default_dict: &profile.unsortable_default_dict,
-            none_key: profile.none_key.as_deref(),
-        };
-        Self { profile, call, signature: Signature::of(call.function), errors }
+        Self { profile, call, signature: Signature::of(call.function), errors: FlattenErrors::of(profile) }
     }
 
     fn as_written(&self) -> Result<Arguments, Raised> {

@@ -12,7 +12,7 @@ use super::object::{ClassObject, Kind, Obj, Raised};
 use super::python;
 use super::treedef::{Label, More, NodeKind, Root, Tree, TreeNode, Treedef};
 use crate::case::{Class, Name};
-use crate::spec::Equality;
+use crate::spec::{Equality, Profile};
 
 /// A pytree, flattened.
 #[derive(Debug)]
@@ -27,6 +27,16 @@ pub struct FlattenErrors<'p> {
     pub dict: &'p str,
     pub default_dict: &'p str,
     pub none_key: Option<&'p str>,
+}
+
+impl<'p> FlattenErrors<'p> {
+    pub fn of(profile: &'p Profile) -> Self {
+        Self {
+            dict: &profile.unsortable_dict,
+            default_dict: &profile.unsortable_default_dict,
+            none_key: profile.none_key.as_deref(),
+        }
+    }
 }
 
 /// Flattens `obj`, which is called `root`.

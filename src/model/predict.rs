@@ -13,17 +13,14 @@ use super::digest::Digest;
 use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
 use super::key::{Ingredients, Key};
-use super::object::{Kind, Obj, Raised};
+use super::object::{Obj, Raised};
 use super::running::{body_output, shardings_are_known};
 use super::table::{Entries, Program};
 use super::transform::{differentiated, passed};
 use super::walk::Served;
 use super::wrapper::Wrappers;
-use crate::case::{
-    Behaviour, Call, Case, Class, ClearScope, Context, Fill, Form, JitOptions, Mutation, Name, Step, Thread, Value,
-    Verdict, Via,
-};
-use crate::spec::{ArgumentStyle, KeyedBy, Parameter, Profile, Table, TableName};
+use crate::case::{Behaviour, Call, Case, Class, Context, Form, JitOptions, Name, Step, Thread, Value, Verdict, Via};
+use crate::spec::{ArgumentStyle, KeyedBy, Parameter, Profile, Table};
 
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -98,12 +95,12 @@ pub fn behaviour(case: &Case, profile: &Profile) -> Result<Vec<Behaviour>, Model
 /// A cache, simulated over the steps of a case.
 #[derive(Debug)]
 pub struct Simulation<'c> {
-    case: &'c Case,
+    pub(super) case: &'c Case,
     pub(super) profile: &'c Profile,
-    names: Namespace,
-    function: Obj,
-    wrappers: Wrappers,
-    generations: Generations,
+    pub(super) names: Namespace,
+    pub(super) function: Obj,
+    pub(super) wrappers: Wrappers,
+    pub(super) generations: Generations,
     pub(super) tables: Vec<Entries>,
     /// What each program was traced from, in the order of their numbers.
     pub(super) programs: Vec<Rc<Digest>>,
@@ -193,102 +190,6 @@ impl<'c> Simulation<'c> {
         Ok(None)
     }
 
-    fn fill(&mut self, fill: &Fill) -> Result<(), ModelError> {
-        // Its calls have no numbers.
-        let calls = std::mem::take(&mut self.calls);
-        for nth in 0..fill.calls {
-            self.names.nth = nth;
-            if let Verdict::Error(class) = self.call(&fill.call)?.verdict {
-                return Err(ModelError::Unsupported(format!("a call that fills caches and raises {class}")));
-            }
-            self.names.not_returned();
-        }
-        self.calls = calls;
-        Ok(())
-    }
-
-    fn mutate(&mut self, mutation: &Mutation) -> Result<(), ModelError> {
-        let value = mutation.value.as_ref().map(|value| self.names.build(value)).transpose()?;
-        let new_defaults = mutation.defaults.iter().flatten().map(|value| self.names.build(value));
-        let new_defaults: Vec<Obj> = new_defaults.collect::<Result<_, _>>()?;
-        match self.names.object(&mutation.object).map(|object| &**object) {
-            Some(Kind::Instance { value: held, hash, .. }) => {
-                if let Some(value) = value {
-                    held.replace(value);
-                }
-                if let Some(new) = mutation.hash {
-                    hash.set(new);
-                }
-                Ok(())
-            }
-            Some(Kind::Function(function)) if mutation.value.is_none() && mutation.hash.is_none() => {
-                let mut defaults = function.defaults.borrow_mut();
-                for ((_, held), new) in defaults.iter_mut().zip(new_defaults) {
-                    *held = new;
-                }
-                Ok(())
-            }
-            _ => Err(ModelError::Unsupported("mutation of anything but an instance of a plain class".to_owned())),
-        }
-    }
-
-    fn clear(&mut self, scope: &ClearScope) -> Result<(), ModelError> {
-        match scope {
-            ClearScope::Jax => {
-                self.tables.iter_mut().for_each(|entries| entries.clear(None));
-                if self.profile.clearing_detaches_wrappers {
-                    self.generations.part();
-                }
-            }
-            // Its own wrappers alone have anything that equinox clears.
-            ClearScope::Equinox if self.profile.arguments == ArgumentStyle::Partition => self.generations.part(),
-            ClearScope::Equinox => {}
-            ClearScope::Function => {
-                let (function, options) = (Rc::clone(&self.function), self.case.options.clone());
-                // It is made now if it wasn't before.
-                self.generations.generation(&Call::default(), &function, &options);
-                let owner = self.wrappers.of(self.profile.keyed_by, None, None, &function, &options);
-                self.evict(&owner, None, &function, &options);
-            }
-            // What nothing was called through, or is gone, has left nothing.
-            ClearScope::Wrapper(name) => {
-                if let Some((owner, function, options)) = self.wrappers.named(name) {
-                    self.evict(&owner, Some(name), &function, &options);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What `f.clear_cache()` does (`jax/_src/pjit.py`, `jit_evict_fn`): the fast path of this wrapper, and of those that share
-    /// it, and the jaxprs of the function.
-    fn evict(&mut self, owner: &Obj, name: Option<&Name>, function: &Obj, options: &JitOptions) {
-        let ambient = Ambient::default();
-        let call = Invocation { function, args: &[], kwargs: &[], options, x64: false, called: &[], objects: false };
-        let arguments = sort(self.profile, &call).unwrap_or_default();
-        let wrapper = Ingredients {
-            function: owner,
-            arguments: &arguments,
-            invocation: None,
-            options,
-            ambient: &ambient,
-            via: Via::Call,
-            wrapper: name,
-            generation: self.generations.of(name, function, options).unwrap_or(self.generations.now()),
-        };
-        for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
-            match table.table {
-                // Cleared for every function.
-                TableName::Infer => entries.clear(None),
-                TableName::Dispatch => {
-                    let wrapper = Key::of_wrapper(table, &wrapper);
-                    entries.clear_those(owner, |key| key.is_of(&wrapper));
-                }
-                _ => entries.clear(Some(owner)),
-            }
-        }
-    }
-
     /// Builds the objects of `call`.
     pub fn objects(&self, call: &Call) -> Result<Objects, ModelError> {
         let function = match &call.function {
@@ -330,7 +231,7 @@ impl<'c> Simulation<'c> {
         donates || !self.gone.is_empty() || !ambient.returns_no.is_empty()
     }
 
-    fn call(&mut self, call: &Call) -> Result<Prediction, ModelError> {
+    pub(super) fn call(&mut self, call: &Call) -> Result<Prediction, ModelError> {
         let Objects { function, args, kwargs, ambient } = self.objects(call)?;
         if ambient.guarded && self.profile.runs_operations {
             return Err(ModelError::Unsupported(

@@ -44,13 +44,8 @@ pub fn passed(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Pass
 /// An argument with tracers for its leaves, as what is static looks at it; notes whether a leaf has no dimension to be mapped.
 fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mut bool) -> Result<Obj, Raised> {
     let words = &profile.transformations;
-    let errors = FlattenErrors {
-        dict: &profile.unsortable_dict,
-        default_dict: &profile.unsortable_default_dict,
-        none_key: profile.none_key.as_deref(),
-    };
     let mut has_tracer = false;
-    for (_, leaf) in flatten(Root::Called("static".to_owned()), value, &errors)?.leaves {
+    for (_, leaf) in flatten(Root::Called("static".to_owned()), value, &FlattenErrors::of(profile))?.leaves {
         let kind = leaf_kind(&leaf, x64);
         let aval = aval(&leaf, x64).filter(|_| !matches!(kind, LeafKind::Other | LeafKind::ForeignArray));
         has_tracer |= match (via, aval) {
