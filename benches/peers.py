@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optree
 from hypothesis import HealthCheck, given, settings
+from pairs import FIRST, LEAVES, SECOND
 
 
 def say(what, rate):
@@ -47,23 +48,23 @@ def per_leaf(flatten, leaves):
     return leaves / best
 
 
-def bare_loop(pairs):
-    """Each pair: a fresh function, two calls with ten leaves, two compiles."""
-    ones = [jnp.ones((2,), jnp.float32) for _ in range(9)]
-    last = jnp.ones((2,), jnp.float32), jnp.ones((3,), jnp.float32)
+def bare_loop(pairs, use):
+    """Each pair: a fresh function, and two calls with ten leaves; `use` says what is called."""
+    first, *seconds = [jnp.ones(shape, dtype) for _, dtype, shape in (FIRST, *SECOND)]
 
-    def pair():
+    def pair(number):
         def f(*args):
             return list(args)
 
-        jitted = jax.jit(f)
-        for value in last:
-            jitted(*ones, value)
+        called = use(jax.jit(f))
+        for value in (first, seconds[number % len(seconds)]):
+            called(*[first] * (LEAVES - 1), value)
 
-    pair()
+    for number in range(len(seconds)):
+        pair(number)
     begun = time.perf_counter()
-    for _ in range(pairs):
-        pair()
+    for number in range(pairs):
+        pair(number)
     return pairs / (time.perf_counter() - begun)
 
 
@@ -71,4 +72,5 @@ say("hypothesis: pairs of 20-leaf pytrees", max(hypothesis_pairs(400) for _ in r
 for n in (10, 1_000, 100_000, 1_000_000):
     say(f"jax.tree_util.tree_flatten and hash, {n} leaves", per_leaf(jax.tree_util.tree_flatten, n))
     say(f"optree.tree_flatten and hash, {n} leaves", per_leaf(lambda tree: optree.tree_flatten(tree), n))
-say("bare loop on jax.jit: pairs compiled", bare_loop(150))
+say("bare loop on jax.jit: pairs compiled", bare_loop(150, lambda jitted: jitted))
+say("bare loop on jax.jit: pairs traced", bare_loop(1500, lambda jitted: jitted.trace))

@@ -23,7 +23,7 @@ use crate::case::{Case, Layer, LayerSet, Verdict};
 use crate::model::{Difference, Explanation, Simulation, behaviour};
 use crate::spec::{CaseFile, Outcome, Profile, Spec, Version};
 use advice::Advisor;
-use replay::Replay;
+use replay::{Origin, Replay};
 
 /// A recording, explained.
 #[derive(Debug, Serialize)]
@@ -209,6 +209,10 @@ impl Explained {
     pub fn repair(&self, number: usize, spec: &Spec) -> Option<Repair> {
         let call = self.calls.get(number.checked_sub(1)?)?;
         let explanation = call.explanation()?;
+        if self.calls.get(explanation.nearest.checked_sub(1)?)?.function != call.function {
+            // The nearest was made inside of that call, of which a case has no words.
+            return None;
+        }
         let profile = spec.profile(&call.api, &self.version)?;
         self.replays.get(&call.api)?.repair(explanation.nearest, number, explanation.layer, profile)
     }
@@ -257,29 +261,38 @@ impl Explained {
 
 /// Writes what the model says of the calls that are replayed into them.
 fn predict(replay: &Replay, profile: Option<&Profile>, calls: &mut [ExplainedCall]) {
-    let Replay { case, numbers, left_out } = replay;
+    let Replay { case, origins, left_out } = replay;
     for (number, why) in left_out {
         calls[number - 1].unpredicted = Some(why.clone());
     }
-    let of_calls: Vec<usize> = numbers.iter().copied().flatten().collect();
-    let mut fail = |why: String| of_calls.iter().for_each(|number| calls[number - 1].unpredicted = Some(why.clone()));
+    let numbers = origins.iter().filter_map(|origin| match origin {
+        Origin::Call(number) => Some(*number),
+        Origin::Aside(_) | Origin::Event => None,
+    });
+    let mut fail = |why: String| numbers.clone().for_each(|number| calls[number - 1].unpredicted = Some(why.clone()));
     let Some(profile) = profile else { return fail("there is no profile of that version".to_owned()) };
     let mut simulation = match Simulation::of_recording(case, profile) {
         Ok(simulation) => simulation,
         Err(error) => return fail(error.to_string()),
     };
-    for (step, number) in case.steps.iter().zip(numbers) {
-        match (simulation.step(step), number) {
-            (Ok(Some(prediction)), Some(number)) => {
+    // What the model numbers are all calls, asides too.
+    let made = origins.iter().filter_map(|origin| match origin {
+        Origin::Call(number) | Origin::Aside(number) => Some(*number),
+        Origin::Event => None,
+    });
+    let made: Vec<usize> = made.collect();
+    for (step, origin) in case.steps.iter().zip(origins) {
+        match (simulation.step(step), *origin) {
+            (Ok(Some(prediction)), Origin::Call(number)) => {
                 let call = &mut calls[number - 1];
                 call.predicted = Some(prediction.verdict);
                 call.stale = prediction.stale;
                 call.explanations = prediction.explanations;
                 for explanation in &mut call.explanations {
-                    explanation.nearest = of_calls[explanation.nearest - 1];
+                    explanation.nearest = made[explanation.nearest - 1];
                 }
             }
-            (Err(error), Some(number)) => calls[number - 1].unpredicted = Some(error.to_string()),
+            (Err(error), Origin::Call(number)) => calls[number - 1].unpredicted = Some(error.to_string()),
             _ => {}
         }
     }

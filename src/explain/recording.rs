@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use crate::case::{Call, Class, ClearScope, Effect, LayerSet, Name, Value, text};
+use crate::case::{Call, Class, ClearScope, Effect, LayerSet, Name, Value, Via, text};
 use crate::spec::Version;
 use crate::target::{CallObservation, RaisedError};
 
@@ -46,7 +46,37 @@ struct Header {
 pub(super) enum Line {
     /// After the call of that number had begun.
     Clear(ClearScope, Option<usize>),
+    Aside(Box<AsideLine>),
     Call(Box<CallLine>),
+}
+
+/// A call of which nothing was observed, and which leaves something in the caches: one inside of a trace, or what `compile()`
+/// of a lowered function does.
+#[derive(Debug, Deserialize)]
+pub(super) struct AsideLine {
+    pub aside: Aside,
+    /// How many calls had begun before it.
+    pub after: usize,
+    #[serde(default)]
+    pub classes: IndexMap<Name, Class>,
+    #[serde(default)]
+    pub objects: IndexMap<Name, Value>,
+    #[serde(default)]
+    pub dropped: Vec<Name>,
+}
+
+/// What it was given: that itself, or the number of the call that was given the same.
+#[derive(Debug, Deserialize)]
+pub(super) struct Aside {
+    pub api: String,
+    #[serde(default)]
+    pub wrapper: Option<Name>,
+    #[serde(default)]
+    pub call: Option<Call>,
+    #[serde(default)]
+    pub again: Option<usize>,
+    #[serde(default)]
+    pub via: Option<Via>,
 }
 
 impl Line {
@@ -57,6 +87,7 @@ impl Line {
             let after = tree.get("after").and_then(serde_json::Value::as_u64).and_then(|after| after.try_into().ok());
             match tree.get_mut("clear").map(serde_json::Value::take) {
                 Some(scope) => serde_json::from_value(scope).map(|scope| Self::Clear(scope, after)),
+                None if tree.get("aside").is_some() => serde_json::from_value(tree).map(Self::Aside),
                 None => serde_json::from_value(tree).map(Self::Call),
             }
         };
@@ -70,6 +101,7 @@ impl Line {
     fn began(&self) -> Option<(usize, bool)> {
         match self {
             Self::Clear(_, after) => after.map(|after| (after, true)),
+            Self::Aside(line) => Some((line.after, true)),
             Self::Call(line) => line.number.map(|number| (number, false)),
         }
     }
@@ -219,8 +251,17 @@ impl Recording {
     pub fn calls(&self) -> impl Iterator<Item = &Recorded> {
         self.lines.iter().filter_map(|line| match line {
             Line::Call(line) => Some(&line.recorded),
-            Line::Clear(..) => None,
+            Line::Clear(..) | Line::Aside(_) => None,
         })
+    }
+
+    /// The place among the calls of the one that has that number.
+    pub(super) fn place(&self, number: usize) -> Option<usize> {
+        let mut calls = self.lines.iter().filter_map(|line| match line {
+            Line::Call(line) => Some(line.number),
+            Line::Clear(..) | Line::Aside(_) => None,
+        });
+        calls.position(|known| known == Some(number))
     }
 
     /// For each call the number of its function. Functions that are made in one place are told apart by their wrappers: a new
@@ -237,6 +278,7 @@ impl Recording {
                     cleared += usize::from(*scope == ClearScope::Jax);
                     continue;
                 }
+                Line::Aside(_) => continue,
             };
             gone.extend(&line.ended);
             let Recorded { api, name, at, wrapper, .. } = &line.recorded;
@@ -265,6 +307,7 @@ impl Recording {
         for line in &self.lines {
             match line {
                 Line::Clear(scope, _) => cleared += usize::from(*scope == ClearScope::Jax),
+                Line::Aside(_) => {}
                 Line::Call(line) => {
                     let Recorded { api, name, at, wrapper, .. } = &line.recorded;
                     let here = made.entry((cleared, api, name, at)).or_default();

@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::recording::Line;
+use indexmap::IndexMap;
+
+use super::recording::{Aside, Line};
 use super::{Recording, Repair};
-use crate::case::{Case, CaseError, Layer, Name, Part, Step};
+use crate::case::{Call, Case, CaseError, Class, Layer, Name, Part, Step, Value};
 use crate::spec::Profile;
 
 /// The calls of one implementation.
@@ -12,10 +14,21 @@ use crate::spec::Profile;
 pub(super) struct Replay {
     /// Every call that can be made again, and what happened between the calls.
     pub case: Case,
-    /// For each step that is a call its number in the recording, from one.
-    pub numbers: Vec<Option<usize>>,
+    /// What each step is in the recording.
+    pub origins: Vec<Origin>,
     /// The numbers of the calls that are left out, and why.
     pub left_out: Vec<(usize, String)>,
+}
+
+/// Where a step comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The call of that number, from one.
+    Call(usize),
+    /// A call of which nothing was observed, made during or after the call of that number.
+    Aside(usize),
+    /// What happened between calls.
+    Event,
 }
 
 impl Replay {
@@ -24,28 +37,41 @@ impl Replay {
         // An array says on which device it is, and nothing how many there are.
         let mut replay = Self { case: Case { devices: u32::MAX, ..Case::default() }, ..Self::default() };
         let calls: Vec<_> = recording.calls().collect();
+        let described = |number: usize| {
+            let place = recording.given.get(number.checked_sub(1)?)?.as_ref().ok()?;
+            calls[*place].call.clone()
+        };
         let mut number = 0;
         for line in &recording.lines {
             let line = match line {
                 Line::Clear(scope, _) => {
-                    replay.push(Step::Clear(scope.clone()), None);
+                    replay.push(Step::Clear(scope.clone()), Origin::Event);
+                    continue;
+                }
+                Line::Aside(line) => {
+                    replay.learn(&line.classes, &line.objects, &line.dropped);
+                    let Aside { api: of, wrapper, call, again, via } = &line.aside;
+                    let earlier = || again.and_then(|again| recording.place(again));
+                    let wrapper = wrapper.as_ref().or_else(|| calls[earlier()?].wrapper.as_ref());
+                    let given = call.clone().or_else(|| described(earlier()? + 1)).filter(|_| of == api);
+                    if let Some(call) = given {
+                        let call = Call { wrapper: wrapper.cloned(), via: via.unwrap_or(call.via), ..call };
+                        replay.push(Step::Call(call), Origin::Aside(number));
+                    }
                     continue;
                 }
                 Line::Call(line) => line,
             };
             number += 1;
-            replay.case.classes.extend(line.classes.clone());
-            replay.case.objects.extend(line.objects.clone());
-            line.dropped.iter().for_each(|name| replay.push(Step::Drop(name.clone()), None));
+            replay.learn(&line.classes, &line.objects, &line.dropped);
             if line.recorded.api != api {
                 continue;
             }
-            let given = recording.given[number - 1].as_ref().ok().and_then(|place| calls[*place].call.clone());
-            if let Some(mut call) = given {
+            if let Some(mut call) = described(number) {
                 call.wrapper.clone_from(&line.recorded.wrapper);
                 call.effect = line.effect;
                 call.raises = line.recorded.observed.error.as_ref().map(|error| error.class.clone());
-                replay.push(Step::Call(call), Some(number));
+                replay.push(Step::Call(call), Origin::Call(number));
             }
         }
         while replay.leaves_out() {}
@@ -54,7 +80,7 @@ impl Replay {
 
     /// What mends call `second`, which missed `layer` and is nearest to call `first`; both numbers are of the recording.
     pub fn repair(&self, first: usize, second: usize, layer: Layer, profile: &Profile) -> Option<Repair> {
-        let place = |number| self.numbers.iter().position(|known| *known == Some(number));
+        let place = |number| self.origins.iter().position(|known| *known == Origin::Call(number));
         let (i, j) = (place(first)?, place(second)?);
         let (Step::Call(first), Step::Call(second)) = (self.case.steps.get(i)?, self.case.steps.get(j)?) else {
             return None;
@@ -63,9 +89,16 @@ impl Replay {
         Repair::of(&self.case, first, second, &between, layer, profile)
     }
 
-    fn push(&mut self, step: Step, number: Option<usize>) {
+    /// What was not said before a line.
+    fn learn(&mut self, classes: &IndexMap<Name, Class>, objects: &IndexMap<Name, Value>, dropped: &[Name]) {
+        self.case.classes.extend(classes.clone());
+        self.case.objects.extend(objects.clone());
+        dropped.iter().for_each(|name| self.push(Step::Drop(name.clone()), Origin::Event));
+    }
+
+    fn push(&mut self, step: Step, origin: Origin) {
         self.case.steps.push(step);
-        self.numbers.push(number);
+        self.origins.push(origin);
     }
 
     /// Leaves out what is wrong, and says whether there was anything. What remains can be wrong without it.
@@ -80,12 +113,12 @@ impl Replay {
         }
         self.case.classes.retain(|name, _| !named.contains(name));
         self.case.objects.retain(|name, _| !named.contains(name));
-        let all = std::mem::take(&mut self.case.steps).into_iter().zip(std::mem::take(&mut self.numbers));
-        for (i, (step, number)) in all.enumerate() {
-            match (steps.get(&i), number) {
-                (None, _) => self.push(step, number),
-                (Some(error), Some(number)) => self.left_out.push((number, without_step(i, error))),
-                (Some(_), None) => {}
+        let all = std::mem::take(&mut self.case.steps).into_iter().zip(std::mem::take(&mut self.origins));
+        for (i, (step, origin)) in all.enumerate() {
+            match (steps.get(&i), origin) {
+                (None, _) => self.push(step, origin),
+                (Some(error), Origin::Call(number)) => self.left_out.push((number, without_step(i, error))),
+                (Some(_), _) => {}
             }
         }
         !(named.is_empty() && steps.is_empty())

@@ -15,7 +15,7 @@ use crate::model::{Difference, Explanation};
 pub fn text(explained: &Explained, style: Style) -> String {
     let mut text = String::new();
     for group in groups(explained) {
-        describe(&mut text, &group, style);
+        describe(&mut text, &group, explained, style);
     }
     text + &summary(explained, style)
 }
@@ -40,7 +40,11 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
     groups.into_values().map(Group).collect()
 }
 
-fn describe(text: &mut String, group: &Group<'_>, style: Style) {
+/// Why a call missed that has no key nearby.
+pub(super) const NOTHING_LEFT: &str = "No earlier call left anything to serve it: caches were cleared, calls failed, it was only \
+     made ahead of time, or an effect keeps it off the fast path.";
+
+fn describe(text: &mut String, group: &Group<'_>, explained: &Explained, style: Style) {
     let Style { bad, dim, bold, end, .. } = style;
     let call = group.first();
     let numbers: Vec<_> = group.0.iter().map(|call| call.number).collect();
@@ -49,8 +53,10 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     let _ = write!(text, "{bold}{}{end}{place}{from}\n  {} ", call.name, numbered(&numbers));
     let _ = writeln!(text, "{bad}{}{end}", what(&call.observed));
     if let Some(nearest) = call.explanation().map(|explanation| explanation.nearest) {
-        let nearest = if group.0.len() > 1 { format!("call {nearest} or the like") } else { format!("call {nearest}") };
-        let _ = writeln!(text, "  {dim}The key nearest to it is that of {nearest}:{end}");
+        let of_it = |other: &ExplainedCall| (&other.name, &other.at) == (&call.name, &call.at);
+        let inside = if explained.calls.get(nearest - 1).is_some_and(of_it) { "" } else { "one inside of " };
+        let alike = if group.0.len() > 1 { " or the like" } else { "" };
+        let _ = writeln!(text, "  {dim}The key nearest to it is that of {inside}call {nearest}{alike}:{end}");
     }
     let rows: Vec<_> = call.differences().iter().map(row).collect();
     let width = |column: fn(&(String, String, String)) -> &String| {
@@ -75,10 +81,7 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
         let _ = writeln!(text, "  {dim}{}{end}", became(tried, explanation));
     }
     if call.is_predicted() && call.explanation().is_none() {
-        let _ = writeln!(
-            text,
-            "  {dim}No earlier call left anything to serve it: caches were cleared, calls failed, or an effect keeps it off the fast path.{end}"
-        );
+        let _ = writeln!(text, "  {dim}{NOTHING_LEFT}{end}");
     }
     match (&call.predicted, &call.unpredicted) {
         (_, Some(why)) => drop(writeln!(text, "  {dim}Not predicted: {why}.{end}")),

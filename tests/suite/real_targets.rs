@@ -2,6 +2,8 @@
 //!
 //! These tests need Python 3 and, the first time, the network; without them they fail and say what is missing.
 
+use std::process::Command;
+
 use jitkey::check::{Judgement, judge};
 use jitkey::model::behaviour;
 use jitkey::report::text::{Style, finding};
@@ -62,6 +64,24 @@ fn failed_flattenings_do_not_add_up(#[case] name: &str) {
     campaign.visible = about.layers;
     let summary = campaign.run(target, &|| unreachable!("there is one job"), &|_| {}).unwrap();
     assert!(summary.conforms() && summary.pairs() > 1_000, "{:?}, {} pairs", summary.failures, summary.pairs());
+}
+
+/// XLA's programs are kept between cases. Where each is compiled, every call does what the model says as well.
+#[test]
+fn a_sample_is_compiled_for_real() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_jitkey"))
+        .args(["check", "jax.jit", "--pairs", "300", "--seed", "0x5eed"])
+        .env("JITKEY_MEMO", "0")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && told.contains("300 pairs"),
+        "{told}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[rstest]

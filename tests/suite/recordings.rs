@@ -190,7 +190,7 @@ fn a_repair_compiles_once(
 /// Whole programs, of several libraries: every call does what the model says, and prints the same.
 #[rstest]
 fn a_program_is_predicted(
-    #[values("training_linen", "training_equinox", "training_sharded", "threads_and_effects")] program: &str,
+    #[values("training_linen", "training_equinox", "training_sharded", "threads_and_effects", "nested_calls")] program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
 ) {
     record(program, version);

@@ -31,6 +31,7 @@ _IMPLEMENTATIONS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 _POOL_SIZE = 4000
 
 _pool: dict[str, jax.Array] = {}
+"""By its text, or that of its form. One whose buffer was deleted is made again."""
 
 
 class UserArray(np.ndarray):
@@ -39,6 +40,9 @@ class UserArray(np.ndarray):
 
 def array(text: str, *, shared: bool) -> Any:
     """The array of that text, as a new object; on a new buffer too unless `shared`."""
+    known = _pool.get(text) if shared else None
+    if known is not None and not known.is_deleted():
+        return _another(known)
     parts = _parse(text)
     if parts["numpy"]:
         return _numpy(parts)

@@ -118,8 +118,7 @@ def typed(value: Any) -> str:
     """The value with the types of everything in it."""
     kind = type(value)
     if isinstance(value, jax.core.Tracer):
-        weak = "~" if getattr(value.aval, "weak_type", False) else ""
-        return f"{weak}{value.aval.dtype}{list(value.aval.shape)}"
+        return _aval(value.aval.dtype, value.aval.shape, getattr(value.aval, "weak_type", False))
     if isinstance(value, (jax.Array, np.ndarray)):
         return f"array {value.dtype}{list(value.shape)}"
     if isinstance(value, np.generic):
@@ -131,6 +130,11 @@ def typed(value: Any) -> str:
     if isinstance(value, (np.dtype, jax.tree_util.PyTreeDef, jax.sharding.PartitionSpec, jax.ShapeDtypeStruct)):
         return f"{kind.__name__} {value}"
     return f"{kind.__name__}({', '.join(_parts(value))})"
+
+
+@functools.lru_cache(4096)
+def _aval(dtype: Any, shape: tuple[Any, ...], weak: bool) -> str:
+    return f"{'~' if weak else ''}{dtype}{list(shape)}"
 
 
 def _parts(value: Any) -> Iterable[str]:

@@ -37,6 +37,8 @@ class Local(threading.local):
     """Of each thread: whether it is inside of a recorded call, and what that call has missed so far."""
 
     inside = False
+    describing = False
+    """Whether a call inside of a trace is looked at."""
     missed: set[str] | None = None
     effect: str | None = None
     """The kind of effect that keeps the call off the fast path."""
@@ -82,7 +84,14 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
     @functools.wraps(original, updated=())
     def hook(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         recording = active
-        if recording is None or local.inside or not core.trace_state_clean() or jax.config.jax_disable_jit:
+        if recording is None or jax.config.jax_disable_jit:
+            return original(self, *args, **kwargs)
+        if not core.trace_state_clean():
+            made = original(self, *args, **kwargs)
+            if via == "call" and not local.describing:
+                recording.traced(api, self, args, kwargs)
+            return made
+        if local.inside:
             return original(self, *args, **kwargs)
         return recording.call(api, self, args, kwargs, original, via)
 
@@ -170,6 +179,17 @@ def _evicting_hooked(original: Callable[[Any], None]) -> Callable[[Any], None]:
     return hook
 
 
+def _compiling_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(self, *args, **kwargs)
+        if active is not None and not args and not kwargs:
+            active.compiled(self)
+        return made
+
+    return hook
+
+
 _installed: list[str] = []
 
 
@@ -204,6 +224,7 @@ def install() -> None:
                 local.inferring -= 1
 
         pjit._infer_params = hook
+        jax.stages.Lowered.compile = _compiling_hooked(jax.stages.Lowered.compile)  # type: ignore[method-assign]
         pjit._get_fastpath_data = _fast_path_hooked(pjit._get_fastpath_data)
         jax.monitoring.register_event_duration_secs_listener(_listen)
         if hasattr(os, "register_at_fork"):

@@ -4,24 +4,32 @@ Cases repeat a few small programs thousands of times, and XLA is two thirds of a
 everything that a verdict is about: jax's own caches have decided to compile, and the compile event fires around the
 call that is replaced. What it keeps is keyed by all that XLA is given: the module (without source locations), the
 compile options and the devices. Programs with host callbacks are never kept. `JITKEY_MEMO=0` turns it off.
+
+Where jax uses an MLIR context again, it makes a new one after ten programs; here it lasts for more.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import OrderedDict
 from typing import Any
 
 from jax._src import compiler
+from jax._src.interpreters import mlir
 
 SIZE = 500
 """Executables kept; the least recently used goes first."""
+
+USES = 500
+"""Programs of one MLIR context. What it interns grows with them."""
 
 
 def install() -> bool:
     """Puts the memo in place, unless it is turned off; whether it is."""
     if os.environ.get("JITKEY_MEMO") == "0":
         return False
+    _keep_contexts()
     compile_module = compiler.compile_or_get_cached
     executables: OrderedDict[Any, Any] = OrderedDict()
 
@@ -47,3 +55,18 @@ def install() -> bool:
 
     compiler.compile_or_get_cached = remembered
     return True
+
+
+def _keep_contexts() -> None:
+    kept = getattr(mlir, "_thread_local_context", None)
+    if kept is None:
+        return
+    make, uses = mlir.make_ir_context, itertools.count(1)
+
+    def make_ir_context() -> Any:
+        if kept.value is not None and next(uses) % USES:
+            context, _ = kept.value
+            kept.set_local((context, 0))
+        return make()
+
+    mlir.make_ir_context = make_ir_context

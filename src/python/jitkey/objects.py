@@ -19,7 +19,7 @@ from jax._src.tree_util import default_registry
 
 from .dtypes import dtype_name
 from .errors import Unsupported
-from .record import Recorder, equal, identifier, is_module
+from .record import Recorder, equal, identifier, is_module, tracer
 from .source import body, function_text, is_program
 
 ARRAYS = 4096
@@ -81,6 +81,8 @@ class Objects(Recorder):
 
     def value(self, value: Any) -> Any:
         """The value as a case writes it. Raises `Unsupported` for what it has no words for."""
+        if isinstance(value, jax.core.Tracer):
+            return tracer(value)
         if type(value) is not ArrayImpl:
             return super().value(value)
         if value.is_deleted():

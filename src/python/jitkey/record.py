@@ -149,6 +149,14 @@ def equal(one: Any, other: Any) -> bool:
         return False
 
 
+def tracer(value: Any) -> Any:
+    """What stands for an array inside of a trace. Raises `Unsupported` for one whose type says where it is."""
+    mesh = getattr(getattr(value.aval, "sharding", None), "mesh", None)
+    if any(kind.name == "Explicit" for kind in getattr(mesh, "axis_types", None) or ()) or not hasattr(value.aval, "dtype"):
+        raise Unsupported(f"recording an array of the type {value.aval}")
+    return _weak_aval(value.aval)
+
+
 def _array(value: jax.Array) -> Any:
     aval, place = _weak_aval(value), placement(value.sharding)
     if "sharding" in place:
@@ -176,7 +184,8 @@ def is_automatic(mesh: Any) -> bool:
 
 def _named_sharding(sharding: jax.sharding.NamedSharding) -> dict[str, Any]:
     """A named sharding, if a case has words for it: each dimension split over one axis at most, in the default memory."""
-    mesh, spec = sharding.mesh, list(sharding.spec)
+    # One axis is the same in a tuple.
+    mesh, spec = sharding.mesh, [axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis for axis in sharding.spec]
     if not is_automatic(mesh) or sharding.memory_kind not in (None, "device", "unpinned_host") or not all(
         axis is None or isinstance(axis, str) for axis in spec
     ):

@@ -1,9 +1,10 @@
 """Records a program's own calls: what each was given, in the words of a case, and which layers it missed.
 
 `with jitkey.recording(file):` or `python -m jitkey record script.py`. A recording is JSON lines: the first says what runs, and
-each other is a call that was made outside of any trace, or what is known no longer. Arrays are written as avals, never their
-contents. Objects are named, and held weakly: the end of each is recorded. Those whose class has an `__eq__` of its own are
-written as values, which are the same if `==` and hash said so when they were met.
+each other is a call that was made outside of any trace, a clearing, or an aside: a call that is none of these and leaves
+something in the caches. Arrays are written as avals, never their contents. Objects are named, and held weakly: the end of each is
+recorded. Those whose class has an `__eq__` of its own are written as values, which are the same if `==` and hash said so when they
+were met.
 """
 
 from __future__ import annotations
@@ -105,6 +106,8 @@ class Recording:
         self._wrappers: dict[int, _Wrapper | None] = {}
         self._ended: list[str] = []
         self._begun = 0
+        self._lowered: weakref.WeakKeyDictionary[Any, _Signature | None] = weakref.WeakKeyDictionary()
+        """What `lower` made, with what it was given."""
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
@@ -121,7 +124,7 @@ class Recording:
             signature = self._signature((wrapped.ref, via), wrapped, args, kwargs)
         finally:
             local.inside = False
-        return self._watched(
+        made = self._watched(
             {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref},
             lambda: {**self._call_of(wrapped, args, kwargs), "via": via},
             lambda: original(wrapper, *args, **kwargs),
@@ -129,6 +132,45 @@ class Recording:
             via,
             signature,
         )
+        if via == "lower":
+            with contextlib.suppress(AttributeError, TypeError):  # A version of jax that keeps it elsewhere.
+                self._lowered[made._lowering] = signature
+        return made
+
+    def traced(self, api: str, wrapper: Any, args: Any, kwargs: Any) -> None:
+        """Records a call that was made inside of a trace, as an aside: the jaxpr that it left serves later calls."""
+        wrapped = self._wrapper(api, wrapper)
+        if wrapped is None or not self._describing.acquire(timeout=PATIENCE):
+            return
+        inside, local.inside, local.describing = local.inside, True, True
+        try:
+            signature = self._signature((wrapped.ref, "traced"), wrapped, args, kwargs)
+            self._known.forget(self._objects.dropped)
+            if self._known.call(signature) is not None:
+                return
+            self._objects.used.clear()
+            try:
+                call = {**self._call_of(wrapped, args, kwargs), "via": "trace"}
+            except Exception:  # A case has no words for it, or what is looked at raises.
+                return
+            news = self._objects.news()
+            self._known.forget(news.get("dropped", []))
+            self._aside({"api": api, "wrapper": wrapped.ref, "call": call}, news)
+            if signature is not None:
+                self._known.remember(signature, self._begun, frozenset(self._objects.used))
+        finally:
+            local.inside, local.describing = inside, False
+            self._describing.release()
+
+    def compiled(self, lowered: Any) -> None:
+        """Records that what `lower` made was compiled, if what it was made of is there yet."""
+        with contextlib.suppress(AttributeError, TypeError):
+            number = self._known.call(self._lowered.pop(lowered._lowering, None))
+            if number is not None:
+                self._aside({"api": "jax.jit", "again": number, "via": "compile"}, {})
+
+    def _aside(self, aside: dict[str, Any], news: dict[str, Any]) -> None:
+        self._write({"aside": aside, "after": self._begun, **news})
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Makes an eager call of a function of `jax.lax` and records it."""
@@ -268,6 +310,8 @@ class Recording:
                         last = sharding
                     if leaf._committed:
                         add(True)
+                elif isinstance(leaf, jax.core.Tracer):
+                    add(leaf.aval)
                 else:
                     add(self._leaf_signature(leaf))
             key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), _set_mesh())

@@ -50,28 +50,38 @@ class Runner:
         environment.about()
         observe.install()
         memo.install()
-        threading.stack_size(STACK)
         self.run_since_clearing = 0
         self.warm: set[str] = set()
-        self._new_thread()
-        self._warm_up({})
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(100_000, 50, 100)
-
-    def _new_thread(self) -> None:
-        """A thread for the cases to come."""
-        self.thread = ThreadPoolExecutor(max_workers=1, initializer=observe.watch_this_thread)
         self.errors = 0
+        self.settled = False
+        """Whether what was there before the first case is left alone by the garbage collector."""
+
+    def in_threads(self, answers: Callable[[], bool]) -> None:
+        """Calls `answers`, which runs cases until this thread is worn out or there are no more, and says whether there are."""
+        threading.stack_size(STACK)
+        more = True
+        while more:
+            with ThreadPoolExecutor(max_workers=1, initializer=self._enter) as thread:
+                more = thread.submit(answers).result()
+
+    @property
+    def is_worn_out(self) -> bool:
+        """Whether the cases to come need another thread."""
+        return self.errors > ERRORS_PER_THREAD
+
+    def _enter(self) -> None:
+        observe.watch_this_thread()
+        self.errors = 0
+        self._warm_up({})
+        if not self.settled:
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(100_000, 50, 100)
+            self.settled = True
 
     def _steps(self, case: dict[str, Any], recursion_limit: int, *, shared: bool) -> list[dict[str, Any]]:
-        """Runs the case in the thread of the cases."""
-        calls = self.thread.submit(lambda: _Run(self.target, case, recursion_limit, shared=shared).steps()).result()
+        calls = _Run(self.target, case, recursion_limit, shared=shared).steps()
         self.errors += sum("error" in call for call in calls)
-        if self.errors > ERRORS_PER_THREAD:
-            self.thread.shutdown()
-            self._new_thread()
-            self._warm_up({})
         return calls
 
     def _warm_up(self, context: dict[str, Any], via: str = "call") -> None:
@@ -303,7 +313,7 @@ class _Run:
     def _wrapper(self, function: Any, options: dict[str, Any], *, kept: bool, name: str | None = None) -> Any:
         if not kept:
             return self.target.wrap(function, options)
-        key = (id(function), json.dumps([options, name], default=repr))
+        key = (id(function), json.dumps([options, name], default=repr) if options or name else "")
         if key not in self.wrappers:
             self.wrappers[key] = (function, self.target.wrap(function, options))
         return self.wrappers[key][1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
 from typing import Any, BinaryIO
@@ -31,10 +32,20 @@ def main(target: str) -> None:
     from .run import Runner  # Imports jax, which reads the environment.
 
     runner = Runner(target)
-    for line in sys.stdin.buffer:
-        if line.strip():
-            replies.write(json.dumps(_answer(runner, line)).encode() + b"\n")
-            replies.flush()
+    lines = iter(sys.stdin.buffer)
+
+    def answers() -> bool:
+        for line in lines:
+            if line.strip():
+                replies.write(json.dumps(_answer(runner, line)).encode() + b"\n")
+                replies.flush()
+            if runner.is_worn_out:
+                return True
+        return False
+
+    # This thread only waits, which nothing but the end of the process interrupts.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    runner.in_threads(answers)
     # Old versions of jaxlib crash now and then while Python takes the process apart, which would look like a finding.
     os._exit(0)
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::case::{Layer, Verdict};
 use crate::explain::{Explained, ExplainedCall};
-use crate::report::explain::{became, what};
+use crate::report::explain::{NOTHING_LEFT, became, what};
 
 /// How many differences of one layer are shown.
 const MOST: usize = 60;
@@ -28,6 +28,9 @@ pub(super) struct Calls {
     nearest: BTreeMap<usize, Vec<usize>>,
     /// By the number of a call, what became of its repair.
     tried: BTreeMap<usize, usize>,
+    /// What is said of calls that have no key nearby.
+    #[serde(rename = "nothingLeft")]
+    nothing_left: usize,
 }
 
 /// What calls have in common that differ in nothing but their number, and that of the nearest.
@@ -65,6 +68,7 @@ pub(super) fn state(call: &ExplainedCall) -> &'static str {
 impl Calls {
     pub fn of(explained: &Explained) -> Self {
         let mut calls = Self::default();
+        calls.nothing_left = calls.text(NOTHING_LEFT);
         for call in &explained.calls {
             let kind = calls.kind(call);
             let kind = calls.kinds.insert_full(kind).0;

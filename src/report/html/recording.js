@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { texts, functions, kinds, calls, nearest, tried } = data;
+  const { texts, functions, kinds, calls, nearest, tried, nothingLeft } = data;
   const differences = data.differences.map((difference) => difference.map((text) => texts[text]));
   const states = ["hit", "dispatch", "compile", "lower", "trace", "error"];
   const section = document.querySelector("div.calls");
@@ -110,6 +110,8 @@
     return more ? [whole, element("p", { className: "dim" }, `and ${more} more`)] : [whole];
   };
 
+  const inside = (kind, near) => (kindOf(near).function === kind.function ? "" : "one inside of ");
+
   // Layers of one explanation together.
   const explained = (kind, number) => {
     const parts = new Map();
@@ -123,7 +125,7 @@
       key === "program"
         ? [element("h4", {}, layers.join(", "), element("span", { className: "dim" }, ": the layer above made another program"))]
         : [
-            element("h4", {}, layers.join(", "), element("span", { className: "dim" }, ": the nearest key is that of call "), link(near)),
+            element("h4", {}, layers.join(", "), element("span", { className: "dim" }, `: the nearest key is that of ${inside(kind, near)}call `), link(near)),
             ...table(list, more),
           ],
     );
@@ -162,7 +164,7 @@
     if (kind.otherwise !== null) notes.push(note(`The model says that it ${texts[kind.otherwise]}, so this is not explained.`, "bad"));
     if (kind.first && kind.state !== "hit") notes.push(note("It is the first call of its function: there was no key to find."));
     if (!kind.layers.length && kind.again && !isDoubtful(kind))
-      notes.push(note("No earlier call left anything to serve it: caches were cleared, calls failed, or an effect keeps it off the fast path."));
+      notes.push(note(texts[nothingLeft]));
     if (kind.state === "hit") notes.push(note("Everything was found: nothing was made for it."));
     const stale = [];
     if (kind.stale !== null)
