@@ -61,6 +61,12 @@ def main() -> None:
         except SystemExit:
             script.wait_for_threads()
             raise
+        except KeyboardInterrupt as error:
+            script.show(error)
+            script.wait_for_threads()
+            # It is shown, and what remains of it is how the process ends.
+            sys.excepthook = lambda *_: None
+            raise
         except Exception as error:
             script.show(error)
             script.wait_for_threads()

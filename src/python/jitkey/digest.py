@@ -62,11 +62,11 @@ def begin(*, wanted: bool, probing: bool) -> None:
     _texts.clear()
 
 
-def traced(seen: Any, returned: Iterable[Any]) -> Served:
-    """The output of a body that was traced with the arguments `seen`."""
-    number = next(_numbers)
+def traced(seen: Any, returned: Iterable[Any]) -> list[Any]:
+    """The output of a body that was traced with the arguments `seen`: a `Served`, unless nothing is called."""
     if not _wanted:
-        return _served(returned, number)
+        return list(returned)
+    number = next(_numbers)
     text = typed(seen)
     if contexts.USER is not None:
         text = f"{text} user context {typed(contexts.USER.value)}"

@@ -33,7 +33,7 @@ _ALIASES = {
 _compiled: dict[str, types.CodeType] = {}
 
 
-def array_leaves(used: Iterable[Any], _given: tuple[Any, ...], seen: Any) -> digest.Served:
+def array_leaves(used: Iterable[Any], _given: tuple[Any, ...], seen: Any) -> list[Any]:
     """The arrays among the leaves of what a body uses.
 
     A static argument need not be a pytree at all, and contributes nothing then. `seen` are all arguments.

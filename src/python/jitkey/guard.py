@@ -126,20 +126,22 @@ def _count(file: pathlib.Path) -> dict[_Function, int]:
     calls: list[dict[str, Any]] = []
     ended: set[str] = set()
     cleared = 0
-    made: dict[tuple[str, str | None, int], list[_Wrapper]] = {}
+    made: dict[tuple[str, str | None], list[_Wrapper]] = {}
+    called: dict[tuple[str, str | None, int], dict[str, list[int]]] = {}
     for line in sorted(lines, key=lambda line: line.get("number", line.get("after", 0) + 0.5)):
         cleared += line.get("clear") == "jax"
         ended.update(line.get("ended", ()))
         if "api" in line:
-            here = made.setdefault((line["name"], line["at"], cleared), [])
-            line["function"] = _called(here, line.get("wrapper", ""), len(calls), ended)
+            name, at, ref = line["name"], line["at"], line.get("wrapper", "")
+            line["function"] = _called(made.setdefault((name, at), []), ref, cleared, ended)
+            called.setdefault((name, at, cleared), {}).setdefault(ref, []).append(len(calls))
             calls.append(line)
-    for here in made.values():
-        spans = sorted((wrapper.first, wrapper.last) for wrapper in here)
-        if len(here) >= IN_A_LOOP and all(one[1] < other[0] for one, other in itertools.pairwise(spans)):
+    for here in called.values():
+        if len(here) >= IN_A_LOOP and all(one[-1] < other[0] for one, other in itertools.pairwise(here.values())):
             # One after the other, by a loop: what is in a cycle of references is gone whenever Python looks for such.
-            for wrapper in here:
-                wrapper.nth = 0
+            functions = [calls[numbers[0]]["function"] for numbers in here.values()]
+            for function in functions:
+                function.nth = functions[0].nth
     traced: collections.Counter[_Function] = collections.Counter()
     compiled: collections.Counter[_Function] = collections.Counter()
     for call in calls:
@@ -159,19 +161,20 @@ class _Wrapper:
     ref: str
     nth: int
     """Which function of its place it is, from zero."""
-    first: int
-    last: int
+    cleared: int
+    """How often caches had been cleared when it was called last."""
 
 
-def _called(here: list[_Wrapper], ref: str, call: int, ended: set[str]) -> _Wrapper:
-    """The wrapper of this call, as another function than those of its place, or in the place of one that has ended."""
+def _called(here: list[_Wrapper], ref: str, cleared: int, ended: set[str]) -> _Wrapper:
+    """The wrapper of this call: another function than those of its place, or in the place of one that has ended, if no cache was
+    cleared since that was called."""
     wrapper = next((wrapper for wrapper in here if wrapper.ref == ref), None)
     if wrapper is None:
-        taken = {known.nth for known in here if known.ref not in ended}
-        free = [known.nth for known in here if known.nth not in taken]
-        wrapper = _Wrapper(ref, free[0] if free else len(taken), call, call)
+        latest = {known.nth: known for known in here}
+        free = [nth for nth, known in latest.items() if known.ref in ended and known.cleared == cleared]
+        wrapper = _Wrapper(ref, free[0] if free else len(latest), cleared)
         here.append(wrapper)
-    wrapper.last = call
+    wrapper.cleared = cleared
     return wrapper
 
 

@@ -46,7 +46,10 @@ class Objects(Recorder):
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
         self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
         self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
-        self._texts: set[tuple[type, str]] = set()
+        self._crowded = ARRAYS
+        """With so many hashes those are forgotten of which nothing is left."""
+        self._texts: dict[tuple[type, str], int] = {}
+        """How many unequal objects have the text."""
         self._count = itertools.count(1)
         self._told: set[str] = set()
 
@@ -174,15 +177,16 @@ class Objects(Recorder):
             key, hashed = (type(value), hash(value)), "value"
         except Exception:  # It can't be hashed, or its hash raises: it is compared with all of its class.
             key, hashed = (type(value), 0), "none"
+        if len(self._by_hash) >= self._crowded:
+            self._by_hash = {key: held for key, held in self._by_hash.items() if any(one() is not None for _, one in held)}
+            self._crowded = ARRAYS + 2 * len(self._by_hash)
         entries = self._by_hash.setdefault(key, [])
         entries[:] = [(text, held) for text, held in entries if held() is not None]
         text = next((text for text, held in entries if equal(held(), value)), None)
         if text is None:
-            text, number = _text(value), 1
-            while (type(value), text) in self._texts:
-                number += 1
-                text = f"{_text(value)} ({number})"
-            self._texts.add((type(value), text))
+            text = _text(value)
+            number = self._texts[type(value), text] = self._texts.get((type(value), text), 0) + 1
+            text = text if number == 1 else f"{text} ({number})"
             entries.append((text, _held(value)))
         form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
         return {"new": {"class": self._class(value, form), "value": {"str": text}}}

@@ -154,7 +154,7 @@ def tracer(value: Any) -> Any:
     mesh = getattr(getattr(value.aval, "sharding", None), "mesh", None)
     if any(kind.name == "Explicit" for kind in getattr(mesh, "axis_types", None) or ()) or not hasattr(value.aval, "dtype"):
         raise Unsupported(f"recording an array of the type {value.aval}")
-    return _weak_aval(value.aval)
+    return _weak_aval(value)
 
 
 def _array(value: jax.Array) -> Any:

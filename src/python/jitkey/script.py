@@ -12,6 +12,9 @@ import threading
 import types
 from typing import Any
 
+OWN = os.path.dirname(__file__) + os.sep
+"""Where the files of this package are."""
+
 
 def run_script(file: str) -> None:
     """Runs the script, or what stands in a folder or archive. Raises what it raises."""
@@ -69,8 +72,15 @@ def wait_for_threads() -> None:
 
 
 def show(error: BaseException) -> None:
-    """Shows an error of the program's as Python would, without what runs the program."""
+    """Shows an error of the program's as Python would, without what runs and records the program."""
+    kept: list[types.TracebackType] = []
     traceback = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith((os.path.dirname(__file__), "<frozen ")):
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        # What is frozen and called by none of the program's is what runs it.
+        if not file.startswith(OWN) and (kept or not file.startswith("<frozen ")):
+            kept.append(traceback)
         traceback = traceback.tb_next
+    for part in reversed(kept):
+        traceback = types.TracebackType(traceback, part.tb_frame, part.tb_lasti, part.tb_lineno)
     sys.excepthook(type(error), error.with_traceback(traceback), traceback)
