@@ -3,6 +3,7 @@
 //! A recording has the calls of several implementations, each of which has caches of its own: to the model it is one case
 //! for each.
 
+mod absence;
 mod advice;
 mod patterns;
 mod recording;
@@ -14,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde::Serialize;
 
+pub use absence::Absence;
 pub use advice::Advice;
 pub use patterns::{Pattern, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
@@ -67,6 +69,8 @@ pub struct ExplainedCall {
     pub unpredicted: Option<String>,
     /// Whether it is the first call of its function: no key could be nearby.
     pub first: bool,
+    /// Why nothing is near to it, if it missed again, as predicted, and nothing is.
+    pub absence: Option<Absence>,
     /// Why each layer was missed, `nearest` being a number of the recording.
     pub explanations: Vec<Explanation>,
     /// What the differences of the layer that matters mean, one for each.
@@ -159,6 +163,7 @@ impl Explained {
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
                 first: known.insert(function),
+                absence: None,
                 explanations: Vec::new(),
                 advice: Vec::new(),
                 stale: None,
@@ -171,10 +176,12 @@ impl Explained {
             predict(&replay, spec.profile(&api, &version), &mut calls);
             replays.insert(api, replay);
         }
-        for call in &mut calls {
+        for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
             if call.first {
                 call.explanations.clear();
             }
+            call.absence =
+                Some(absence).filter(|_| call.is_again() && call.is_predicted() && call.explanation().is_none());
             call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();
         }
         let patterns = patterns::patterns(&calls, &spec.habits);

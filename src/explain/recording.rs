@@ -255,6 +255,11 @@ impl Recording {
         })
     }
 
+    /// What the call of that place among the `calls` was given, if that is known.
+    pub(super) fn described<'r>(&self, calls: &[&'r Recorded], place: usize) -> Option<&'r Call> {
+        calls[*self.given.get(place)?.as_ref().ok()?].call.as_ref()
+    }
+
     /// The place among the calls of the one that has that number.
     pub(super) fn place(&self, number: usize) -> Option<usize> {
         let mut calls = self.lines.iter().filter_map(|line| match line {

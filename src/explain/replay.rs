@@ -37,10 +37,7 @@ impl Replay {
         // An array says on which device it is, and nothing how many there are.
         let mut replay = Self { case: Case { devices: u32::MAX, ..Case::default() }, ..Self::default() };
         let calls: Vec<_> = recording.calls().collect();
-        let described = |number: usize| {
-            let place = recording.given.get(number.checked_sub(1)?)?.as_ref().ok()?;
-            calls[*place].call.clone()
-        };
+        let described = |number: usize| recording.described(&calls, number - 1).cloned();
         let mut number = 0;
         for line in &recording.lines {
             let line = match line {

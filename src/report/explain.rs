@@ -40,10 +40,6 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
     groups.into_values().map(Group).collect()
 }
 
-/// Why a call missed that has no key nearby.
-pub(super) const NOTHING_LEFT: &str = "No earlier call left anything to serve it: caches were cleared, calls failed, it was only \
-     made ahead of time, or an effect keeps it off the fast path.";
-
 fn describe(text: &mut String, group: &Group<'_>, explained: &Explained, style: Style) {
     let Style { bad, dim, bold, end, .. } = style;
     let call = group.first();
@@ -80,8 +76,8 @@ fn describe(text: &mut String, group: &Group<'_>, explained: &Explained, style: 
     if let (Some(tried), Some(explanation)) = (call.tried, call.explanation()) {
         let _ = writeln!(text, "  {dim}{}{end}", became(tried, explanation));
     }
-    if call.is_predicted() && call.explanation().is_none() {
-        let _ = writeln!(text, "  {dim}{NOTHING_LEFT}{end}");
+    if let Some(absence) = call.absence {
+        let _ = writeln!(text, "  {dim}{}{end}", absence.says());
     }
     match (&call.predicted, &call.unpredicted) {
         (_, Some(why)) => drop(writeln!(text, "  {dim}Not predicted: {why}.{end}")),

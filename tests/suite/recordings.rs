@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use jitkey::case::Verdict;
-use jitkey::explain::{Explained, ExplainedCall, Pattern, Recording, Tried, numbered};
+use jitkey::explain::{Absence, Explained, ExplainedCall, Pattern, Recording, Tried, numbered};
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
 use jitkey::target::environment;
@@ -268,6 +268,48 @@ fn what_cannot_be_read_is_one_call(#[case] value: String, #[case] news: &str, #[
         let why = call.unpredicted.as_ref().unwrap();
         assert!(why.contains(reason), "{why}");
     }
+}
+
+/// A miss without a key nearby says why there is none.
+#[rstest]
+#[case::effect(r#", "via": "call""#, r#""effect": "unordered", "#, TRACED, "", r#""dispatch""#, Absence::Effect)]
+#[case::cleared("", "", TRACED, r#"{"clear": "jax"}"#, TRACED, Absence::Cleared)]
+#[case::failed(
+    "",
+    r#""error": {"class": "ValueError", "message": ""}, "#,
+    r#""dispatch", "trace""#,
+    "",
+    TRACED,
+    Absence::Failed
+)]
+#[case::ahead(
+    r#", "via": "lower""#,
+    "",
+    r#""trace", "lower""#,
+    r#"{"aside": {"api": "jax.jit", "again": 1, "via": "compile"}, "after": 1}"#,
+    r#""dispatch""#,
+    Absence::Ahead
+)]
+fn a_miss_with_nothing_near_says_why(
+    #[case] via: &str,
+    #[case] did: &str,
+    #[case] missed: &str,
+    #[case] between: &str,
+    #[case] missed_then: &str,
+    #[case] absence: Absence,
+) {
+    let with =
+        |line: String, number: usize, did: &str| line.replacen('{', &format!(r#"{{"number": {number}, {did}"#), 1);
+    let one = first("jax.jit", "1", via).replacen(TRACED, missed, 1);
+    let other = line("jax.jit", "1", "", missed_then);
+    let again = if absence == Absence::Effect { did } else { "" };
+    let mut lines = vec![with(one, 1, did)];
+    lines.extend((!between.is_empty()).then(|| between.replace(r#"jax"}"#, r#"jax", "after": 1}"#)));
+    lines.push(with(other, 2, again));
+    let explained = explained(&lines);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+    assert_eq!(explained.calls[1].absence, Some(absence));
+    assert!(text(&explained, Style::PLAIN).contains(absence.says()));
 }
 
 #[rstest]

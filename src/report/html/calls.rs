@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::case::{Layer, Verdict};
 use crate::explain::{Explained, ExplainedCall};
-use crate::report::explain::{NOTHING_LEFT, became, what};
+use crate::report::explain::{became, what};
 
 /// How many differences of one layer are shown.
 const MOST: usize = 60;
@@ -28,9 +28,6 @@ pub(super) struct Calls {
     nearest: BTreeMap<usize, Vec<usize>>,
     /// By the number of a call, what became of its repair.
     tried: BTreeMap<usize, usize>,
-    /// What is said of calls that have no key nearby.
-    #[serde(rename = "nothingLeft")]
-    nothing_left: usize,
 }
 
 /// What calls have in common that differ in nothing but their number, and that of the nearest.
@@ -46,6 +43,8 @@ struct Kind {
     /// What the model says that it does, if that is something else.
     otherwise: Option<usize>,
     unpredicted: Option<usize>,
+    /// Why nothing is near to it.
+    absence: Option<usize>,
     /// The difference that makes its hit a stale one.
     stale: Option<usize>,
     /// Each layer that is explained, with its differences, and how many more there are.
@@ -68,7 +67,6 @@ pub(super) fn state(call: &ExplainedCall) -> &'static str {
 impl Calls {
     pub fn of(explained: &Explained) -> Self {
         let mut calls = Self::default();
-        calls.nothing_left = calls.text(NOTHING_LEFT);
         for call in &explained.calls {
             let kind = calls.kind(call);
             let kind = calls.kinds.insert_full(kind).0;
@@ -111,6 +109,7 @@ impl Calls {
             again: call.is_again(),
             otherwise: otherwise.map(|predicted| self.text(&what(predicted))),
             unpredicted: call.unpredicted.as_ref().map(|why| self.text(why)),
+            absence: call.absence.map(|absence| self.text(absence.says())),
             stale: call.stale().map(|difference| self.difference(difference)),
             layers,
             advice,

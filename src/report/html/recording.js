@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { texts, functions, kinds, calls, nearest, tried, nothingLeft } = data;
+  const { texts, functions, kinds, calls, nearest, tried } = data;
   const differences = data.differences.map((difference) => difference.map((text) => texts[text]));
   const states = ["hit", "dispatch", "compile", "lower", "trace", "error"];
   const section = document.querySelector("div.calls");
@@ -163,8 +163,7 @@
     if (kind.unpredicted !== null) notes.push(note(`Not predicted: ${texts[kind.unpredicted]}.`));
     if (kind.otherwise !== null) notes.push(note(`The model says that it ${texts[kind.otherwise]}, so this is not explained.`, "bad"));
     if (kind.first && kind.state !== "hit") notes.push(note("It is the first call of its function: there was no key to find."));
-    if (!kind.layers.length && kind.again && !isDoubtful(kind))
-      notes.push(note(texts[nothingLeft]));
+    if (kind.absence !== null) notes.push(note(texts[kind.absence]));
     if (kind.state === "hit") notes.push(note("Everything was found: nothing was made for it."));
     const stale = [];
     if (kind.stale !== null)

@@ -1,0 +1,112 @@
+//! Why nothing was near to a call that missed, though its function had been called before.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::Recording;
+use super::recording::{CallLine, Line};
+use crate::case::{ClearScope, Layer, LayerSet, Name, Via};
+
+/// Why no earlier key can be compared with that of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Absence {
+    /// Its program has effects, and so no fast path.
+    Effect,
+    /// Caches were cleared since the function was called last.
+    Cleared,
+    /// Every earlier call of the function raised.
+    Failed,
+    /// The function was traced, lowered or compiled before, and never called.
+    Ahead,
+    /// None of these: what earlier calls left is gone.
+    Gone,
+}
+
+impl Absence {
+    /// The same in words.
+    #[must_use]
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Effect => {
+                "Its program has an effect (a callback, a print), which keeps it off the fast path: each call goes through Python."
+            }
+            Self::Cleared => "Caches were cleared since its function was called last.",
+            Self::Failed => "Every earlier call of its function raised, and left nothing.",
+            Self::Ahead => {
+                "It is the first call of what was traced, lowered or compiled ahead of time; the fast path begins with a call."
+            }
+            Self::Gone => {
+                "What earlier calls left is gone: it went with a function that was dropped, or had to make room in a full table."
+            }
+        }
+    }
+}
+
+/// What the calls of a function have left.
+struct Left {
+    clearings: [usize; 2],
+    called: bool,
+}
+
+/// How often caches were cleared.
+#[derive(Default)]
+struct Clearings<'r> {
+    jax: usize,
+    equinox: usize,
+    wrappers: HashMap<&'r Name, usize>,
+}
+
+impl<'r> Clearings<'r> {
+    fn note(&mut self, scope: &'r ClearScope) {
+        match scope {
+            ClearScope::Jax => self.jax += 1,
+            ClearScope::Equinox => self.equinox += 1,
+            ClearScope::Wrapper(name) => *self.wrappers.entry(name).or_default() += 1,
+            ClearScope::Function => {}
+        }
+    }
+
+    /// Of those that matter to the call: of everything, and of its wrapper.
+    fn of(&self, line: &CallLine) -> [usize; 2] {
+        let of_equinox = if line.recorded.api == "equinox.filter_jit" { self.equinox } else { 0 };
+        let of_wrapper = line.recorded.wrapper.as_ref().and_then(|wrapper| self.wrappers.get(wrapper));
+        [self.jax + of_equinox, of_wrapper.copied().unwrap_or_default()]
+    }
+}
+
+/// For each call, whose functions are numbered, why nothing is near to it if nothing is.
+pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Absence> {
+    let mut clearings = Clearings::default();
+    let mut left: HashMap<usize, Left> = HashMap::new();
+    let mut absences = Vec::new();
+    let calls: Vec<_> = recording.calls().collect();
+    for line in &recording.lines {
+        let line = match line {
+            Line::Clear(scope, _) => {
+                clearings.note(scope);
+                continue;
+            }
+            Line::Aside(_) => continue,
+            Line::Call(line) => line,
+        };
+        let (function, now) = (functions[absences.len()], clearings.of(line));
+        let observed = &line.recorded.observed;
+        let only_dispatch: LayerSet = [Layer::Dispatch].into_iter().collect();
+        let earlier = left.get(&function);
+        absences.push(match earlier {
+            _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
+            None => Absence::Failed,
+            Some(earlier) if earlier.clearings != now => Absence::Cleared,
+            Some(earlier) if !earlier.called => Absence::Ahead,
+            Some(_) => Absence::Gone,
+        });
+        if observed.error.is_none() {
+            let is_call = recording.described(&calls, absences.len() - 1).is_some_and(|call| call.via == Via::Call);
+            let called = is_call || earlier.is_some_and(|earlier| earlier.called && earlier.clearings == now);
+            left.insert(function, Left { clearings: now, called });
+        }
+    }
+    absences
+}
