@@ -57,6 +57,13 @@ pub(super) struct AsideLine {
     pub aside: Aside,
     /// How many calls had begun before it.
     pub after: usize,
+    #[serde(flatten)]
+    pub news: News,
+}
+
+/// What was not said before a line.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct News {
     #[serde(default)]
     pub classes: IndexMap<Name, Class>,
     #[serde(default)]
@@ -142,19 +149,15 @@ impl Outline {
         let observed = CallObservation { missed, error: raised.map(error_of), served: None };
         let unrecorded = Some(format!("its line can't be read: {error}"));
         let recorded = Recorded { api, name, at, wrapper, from, call: None, again: None, unrecorded, observed };
-        CallLine { classes: IndexMap::new(), objects: IndexMap::new(), dropped, ended, effect: None, number, recorded }
+        CallLine { news: News { dropped, ..News::default() }, ended, effect: None, number, recorded }
     }
 }
 
 /// A call, and what was not said before it.
 #[derive(Debug, Deserialize)]
 pub(super) struct CallLine {
-    #[serde(default)]
-    pub classes: IndexMap<Name, Class>,
-    #[serde(default)]
-    pub objects: IndexMap<Name, Value>,
-    #[serde(default)]
-    pub dropped: Vec<Name>,
+    #[serde(flatten)]
+    pub news: News,
     /// The wrappers that are gone.
     #[serde(default)]
     pub ended: Vec<Name>,

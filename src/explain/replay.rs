@@ -2,11 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use indexmap::IndexMap;
-
-use super::recording::{Aside, Line};
+use super::recording::{Aside, Line, News};
 use super::{Recording, Repair};
-use crate::case::{Call, Case, CaseError, Class, Layer, Name, Part, Step, Value};
+use crate::case::{Call, Case, CaseError, Layer, Name, Part, Step};
 use crate::spec::Profile;
 
 /// The calls of one implementation.
@@ -46,7 +44,7 @@ impl Replay {
                     continue;
                 }
                 Line::Aside(line) => {
-                    replay.learn(&line.classes, &line.objects, &line.dropped);
+                    replay.learn(&line.news);
                     let Aside { api: of, wrapper, call, again, via } = &line.aside;
                     let earlier = || again.and_then(|again| recording.place(again));
                     let wrapper = wrapper.as_ref().or_else(|| calls[earlier()?].wrapper.as_ref());
@@ -60,7 +58,7 @@ impl Replay {
                 Line::Call(line) => line,
             };
             number += 1;
-            replay.learn(&line.classes, &line.objects, &line.dropped);
+            replay.learn(&line.news);
             if line.recorded.api != api {
                 continue;
             }
@@ -86,11 +84,10 @@ impl Replay {
         Repair::of(&self.case, first, second, &between, layer, profile)
     }
 
-    /// What was not said before a line.
-    fn learn(&mut self, classes: &IndexMap<Name, Class>, objects: &IndexMap<Name, Value>, dropped: &[Name]) {
-        self.case.classes.extend(classes.clone());
-        self.case.objects.extend(objects.clone());
-        dropped.iter().for_each(|name| self.push(Step::Drop(name.clone()), Origin::Event));
+    fn learn(&mut self, news: &News) {
+        self.case.classes.extend(news.classes.clone());
+        self.case.objects.extend(news.objects.clone());
+        news.dropped.iter().for_each(|name| self.push(Step::Drop(name.clone()), Origin::Event));
     }
 
     fn push(&mut self, step: Step, origin: Origin) {
