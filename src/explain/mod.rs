@@ -22,7 +22,7 @@ pub use recording::{Recorded, Recording, RecordingError};
 pub use repair::Repair;
 
 use crate::case::{Case, Layer, LayerSet, Verdict};
-use crate::model::{Difference, Explanation, Simulation, behaviour};
+use crate::model::{self, Difference, Simulation, behaviour};
 use crate::spec::{CaseFile, Outcome, Profile, Spec, Version};
 use advice::Advisor;
 use replay::{Origin, Replay};
@@ -41,6 +41,20 @@ pub struct Explained {
     /// By what is called.
     #[serde(skip)]
     replays: HashMap<String, Replay>,
+}
+
+/// Why a call missed a layer.
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    /// The layer.
+    pub layer: Layer,
+    /// The number of the call whose key is nearest.
+    pub nearest: usize,
+    /// Whether that is the key of no call of the recording, but of one inside of a trace or of what was compiled ahead of time,
+    /// after the call of that number had begun; 0 is before all of them.
+    pub aside: bool,
+    /// How the keys differ.
+    pub differences: Vec<Difference>,
 }
 
 /// Repairs are tried for the first calls of so many kinds.
@@ -71,7 +85,7 @@ pub struct ExplainedCall {
     pub first: bool,
     /// Why nothing is near to it, if it missed again, as predicted, and nothing is.
     pub absence: Option<Absence>,
-    /// Why each layer was missed, `nearest` being a number of the recording.
+    /// Why each layer was missed, from the top.
     pub explanations: Vec<Explanation>,
     /// What the differences of the layer that matters mean, one for each.
     pub advice: Vec<Option<Advice>>,
@@ -216,8 +230,7 @@ impl Explained {
     pub fn repair(&self, number: usize, spec: &Spec) -> Option<Repair> {
         let call = self.calls.get(number.checked_sub(1)?)?;
         let explanation = call.explanation()?;
-        if self.calls.get(explanation.nearest.checked_sub(1)?)?.function != call.function {
-            // The nearest was made inside of that call, of which a case has no words.
+        if explanation.aside {
             return None;
         }
         let profile = spec.profile(&call.api, &self.version)?;
@@ -284,20 +297,23 @@ fn predict(replay: &Replay, profile: Option<&Profile>, calls: &mut [ExplainedCal
     };
     // What the model numbers are all calls, asides too.
     let made = origins.iter().filter_map(|origin| match origin {
-        Origin::Call(number) | Origin::Aside(number) => Some(*number),
+        Origin::Call(number) => Some((*number, false)),
+        Origin::Aside(number) => Some((*number, true)),
         Origin::Event => None,
     });
-    let made: Vec<usize> = made.collect();
+    let made: Vec<_> = made.collect();
     for (step, origin) in case.steps.iter().zip(origins) {
         match (simulation.step(step), *origin) {
             (Ok(Some(prediction)), Origin::Call(number)) => {
                 let call = &mut calls[number - 1];
                 call.predicted = Some(prediction.verdict);
                 call.stale = prediction.stale;
-                call.explanations = prediction.explanations;
-                for explanation in &mut call.explanations {
-                    explanation.nearest = made[explanation.nearest - 1];
-                }
+                let found =
+                    prediction.explanations.into_iter().map(|model::Explanation { layer, nearest, differences }| {
+                        let (nearest, aside) = made[nearest - 1];
+                        Explanation { layer, nearest, aside, differences }
+                    });
+                call.explanations = found.collect();
             }
             (Err(error), Origin::Call(number)) => calls[number - 1].unpredicted = Some(error.to_string()),
             _ => {}

@@ -96,7 +96,9 @@ fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>>
         }
         Sign::Settles | Sign::NeverSettles => {
             let chained = |pair: &[&'e ExplainedCall]| {
-                let follows = pair[1].explanation()?.nearest == pair[0].number && pair[1].from == pair[0].from;
+                let explanation = pair[1].explanation()?;
+                let follows =
+                    explanation.nearest == pair[0].number && !explanation.aside && pair[1].from == pair[0].from;
                 missing(&pair[1]).filter(|_| follows)
             };
             let seen: Vec<_> = calls.windows(2).map_while(chained).collect();

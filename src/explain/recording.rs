@@ -54,7 +54,8 @@ pub(super) enum Line {
 /// of a lowered function does.
 #[derive(Debug, Deserialize)]
 pub(super) struct AsideLine {
-    pub aside: Aside,
+    /// Nothing if it can't be read.
+    pub aside: Option<Aside>,
     /// How many calls had begun before it.
     pub after: usize,
     #[serde(flatten)]
@@ -94,13 +95,15 @@ impl Line {
             let after = tree.get("after").and_then(serde_json::Value::as_u64).and_then(|after| after.try_into().ok());
             match tree.get_mut("clear").map(serde_json::Value::take) {
                 Some(scope) => serde_json::from_value(scope).map(|scope| Self::Clear(scope, after)),
-                None if tree.get("aside").is_some() => serde_json::from_value(tree).map(Self::Aside),
+                None if after.is_some() => serde_json::from_value(tree).map(Self::Aside),
                 None => serde_json::from_value(tree).map(Self::Call),
             }
         };
+        let aside =
+            || serde_json::from_str(line).map(|outline: AsideOutline| Self::Aside(Box::new(outline.aside(line))));
         whole().or_else(|error: serde_json::Error| match serde_json::from_str::<Outline>(line) {
             Ok(outline) => Ok(Self::Call(Box::new(outline.call(line, &error)))),
-            Err(_) => Err(error),
+            Err(_) => aside().map_err(|_| error),
         })
     }
 
@@ -129,6 +132,20 @@ struct Outline {
     ended: Vec<Name>,
 }
 
+/// The same of an aside's line.
+#[derive(Deserialize)]
+struct AsideOutline {
+    after: usize,
+    #[serde(default)]
+    dropped: Vec<Name>,
+}
+
+impl AsideOutline {
+    fn aside(self, line: &str) -> AsideLine {
+        AsideLine { aside: None, after: self.after, news: News::beside(line, self.dropped) }
+    }
+}
+
 #[derive(Deserialize)]
 struct RaisedClass {
     class: String,
@@ -149,8 +166,25 @@ impl Outline {
         let observed = CallObservation { missed, error: raised.map(error_of), served: None };
         let unrecorded = Some(format!("its line can't be read: {error}"));
         let recorded = Recorded { api, name, at, wrapper, from, call: None, again: None, unrecorded, observed };
-        CallLine { news: News { dropped, ..News::default() }, ended, effect: None, number, recorded }
+        CallLine { news: News::beside(line, dropped), ended, effect: None, number, recorded }
     }
+}
+
+impl News {
+    /// What can be read of it in a line of which something can't be read.
+    fn beside(line: &str, dropped: Vec<Name>) -> Self {
+        let Objects { classes, objects } = serde_json::from_str(line).unwrap_or_default();
+        Self { classes, objects, dropped }
+    }
+}
+
+/// They are read apart from all that stands in the same line, which is skipped.
+#[derive(Default, Deserialize)]
+struct Objects {
+    #[serde(default)]
+    classes: IndexMap<Name, Class>,
+    #[serde(default)]
+    objects: IndexMap<Name, Value>,
 }
 
 /// A call, and what was not said before it.

@@ -23,7 +23,7 @@ pub(super) struct Replay {
 pub(super) enum Origin {
     /// The call of that number, from one.
     Call(usize),
-    /// A call of which nothing was observed, made during or after the call of that number.
+    /// A call of which nothing was observed, made after the call of that number had begun; 0 is before all of them.
     Aside(usize),
     /// What happened between calls.
     Event,
@@ -45,7 +45,7 @@ impl Replay {
                 }
                 Line::Aside(line) => {
                     replay.learn(&line.news);
-                    let Aside { api: of, wrapper, call, again, via } = &line.aside;
+                    let Some(Aside { api: of, wrapper, call, again, via }) = &line.aside else { continue };
                     let earlier = || again.and_then(|again| recording.place(again));
                     let wrapper = wrapper.as_ref().or_else(|| calls[earlier()?].wrapper.as_ref());
                     let given = call.clone().or_else(|| described(earlier()? + 1)).filter(|_| of == api);

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 
 use super::text::Style;
 use crate::case::{Layer, Verdict};
-use crate::explain::{Advice, Explained, ExplainedCall, Pattern, Tried, numbered};
-use crate::model::{Difference, Explanation};
+use crate::explain::{Advice, Explained, ExplainedCall, Explanation, Pattern, Tried, numbered};
+use crate::model::Difference;
 
 /// The calls that missed something an earlier call of the function might have left, those that are alike together; then
 /// what it all cost, and what to mend first.
@@ -15,7 +15,7 @@ use crate::model::{Difference, Explanation};
 pub fn text(explained: &Explained, style: Style) -> String {
     let mut text = String::new();
     for group in groups(explained) {
-        describe(&mut text, &group, explained, style);
+        describe(&mut text, &group, style);
     }
     text + &summary(explained, style)
 }
@@ -40,7 +40,7 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
     groups.into_values().map(Group).collect()
 }
 
-fn describe(text: &mut String, group: &Group<'_>, explained: &Explained, style: Style) {
+fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     let Style { bad, dim, bold, end, .. } = style;
     let call = group.first();
     let numbers: Vec<_> = group.0.iter().map(|call| call.number).collect();
@@ -48,11 +48,9 @@ fn describe(text: &mut String, group: &Group<'_>, explained: &Explained, style: 
     let from = call.from.as_ref().map(|from| format!(", called at {from}")).unwrap_or_default();
     let _ = write!(text, "{bold}{}{end}{place}{from}\n  {} ", call.name, numbered(&numbers));
     let _ = writeln!(text, "{bad}{}{end}", what(&call.observed));
-    if let Some(nearest) = call.explanation().map(|explanation| explanation.nearest) {
-        let of_it = |other: &ExplainedCall| (&other.name, &other.at) == (&call.name, &call.at);
-        let inside = if explained.calls.get(nearest - 1).is_some_and(of_it) { "" } else { "one inside of " };
+    if let Some(explanation) = call.explanation() {
         let alike = if group.0.len() > 1 { " or the like" } else { "" };
-        let _ = writeln!(text, "  {dim}The key nearest to it is that of {inside}call {nearest}{alike}:{end}");
+        let _ = writeln!(text, "  {dim}The key nearest to it is that of {}{alike}:{end}", nearest(explanation));
     }
     let rows: Vec<_> = call.differences().iter().map(row).collect();
     let width = |column: fn(&(String, String, String)) -> &String| {
@@ -89,9 +87,22 @@ fn describe(text: &mut String, group: &Group<'_>, explained: &Explained, style: 
     text.push('\n');
 }
 
+/// Whose key is nearest.
+pub(super) fn nearest(explanation: &Explanation) -> String {
+    match explanation {
+        Explanation { aside: false, nearest, .. } => format!("call {nearest}"),
+        Explanation { nearest: 0, .. } => {
+            "one that was traced inside of another or compiled ahead of time, before the first call".to_owned()
+        }
+        Explanation { nearest, .. } => {
+            format!("one that was traced inside of another or compiled ahead of time, after call {nearest} had begun")
+        }
+    }
+}
+
 /// What became of the repair of a call that was explained so.
 pub(super) fn became(Tried { mends, minimal }: Tried, explanation: &Explanation) -> String {
-    let Explanation { layer, nearest, differences } = explanation;
+    let Explanation { layer, nearest, differences, .. } = explanation;
     let (served, missed) = match layer {
         Layer::Dispatch => ("the call takes the fast path", "it doesn't"),
         Layer::Trace => ("nothing is traced", "it is"),

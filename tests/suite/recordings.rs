@@ -312,6 +312,43 @@ fn a_miss_with_nothing_near_says_why(
     assert!(text(&explained, Style::PLAIN).contains(absence.says()));
 }
 
+/// Nor does what can't be read of an aside matter to more than that.
+#[rstest]
+#[case::a_lone_surrogate(r#"{"str": "\ud800"}"#.to_owned())]
+#[case::a_deep_tree("[".repeat(200) + &"]".repeat(200))]
+fn an_aside_that_cannot_be_read_is_left_out(#[case] value: String) {
+    let aside = format!(
+        r#"{{"aside": {{"api": "jax.jit", "call": {{"function": {{"ref": "f_2"}}, "args": [{value}], "via": "trace"}}}}, "after": 1, "#
+    );
+    let says = r#""objects": {"f_2": {"def": {"name": "f at a.py:3"}}}}"#;
+    let with = |line: String, number: usize| line.replacen('{', &format!(r#"{{"number": {number}, "#), 1);
+    let other = line("jax.jit", "1", "", TRACED).replace("step_1", "f_2").replace("a.py:1", "a.py:3");
+    let explained = explained(&[with(first("jax.jit", "1", ""), 1), aside + says, with(other, 2)]);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+}
+
+/// A key of no call of the recording is nearest: the text says so, and there is nothing to repair.
+#[test]
+fn what_is_nearest_can_be_an_aside() {
+    let aside = r#"{"aside": {"api": "jax.jit", "call": {"function": {"ref": "step_1"}, "args": ["i32[7]"], "via": "trace"}},
+        "after": 0, "objects": {"step_1": {"def": {"name": "step at a.py:1"}}}}"#;
+    let with = |args: &str, number: usize| {
+        line("jax.jit", args, "", TRACED).replacen('{', &format!(r#"{{"number": {number}, "#), 1)
+    };
+    let explained = explained(&[aside.replace('\n', ""), with(r#""f32[2,2]""#, 1), with(r#""i32[5]""#, 2)]);
+    let call = &explained.calls[1];
+    let explanation = call.explanation().unwrap();
+    assert!((explanation.nearest, explanation.aside) == (0, true) && call.is_predicted(), "{explained:#?}");
+    assert!(call.tried.is_none() && explained.repair(2, &SPEC).is_none());
+    let said = text(&explained, Style::PLAIN);
+    assert!(
+        said.contains(
+            "that of one that was traced inside of another or compiled ahead of time, before the first call:"
+        ),
+        "{said}"
+    );
+}
+
 #[rstest]
 #[case(r#""again": 7"#, "it repeats call 7, and there is no such call of jax.jit before it")]
 #[case(r#""again": 0"#, "it repeats call 0, and there is no such call of jax.jit before it")]

@@ -67,7 +67,7 @@ def main() -> None:
             # It is shown, and what remains of it is how the process ends.
             sys.excepthook = lambda *_: None
             raise
-        except Exception as error:
+        except BaseException as error:
             script.show(error)
             script.wait_for_threads()
             sys.exit(1)

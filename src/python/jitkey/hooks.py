@@ -88,8 +88,8 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
             return original(self, *args, **kwargs)
         if not core.trace_state_clean():
             made = original(self, *args, **kwargs)
-            if via == "call" and not local.describing:
-                recording.traced(api, self, args, kwargs)
+            if not local.describing:
+                recording.traced(api, self, args, kwargs, via)
             return made
         if local.inside:
             return original(self, *args, **kwargs)
@@ -183,7 +183,7 @@ def _compiling_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(self, *args, **kwargs)
-        if active is not None and not args and not kwargs:
+        if active is not None and all(option is None for option in (*args, *kwargs.values())):
             active.compiled(self)
         return made
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src import core
 from jax._src.tree_util import default_registry
 
 from .dtypes import dtype_name
@@ -152,7 +153,8 @@ def equal(one: Any, other: Any) -> bool:
 def tracer(value: Any) -> Any:
     """What stands for an array inside of a trace. Raises `Unsupported` for one whose type says where it is."""
     mesh = getattr(getattr(value.aval, "sharding", None), "mesh", None)
-    if any(kind.name == "Explicit" for kind in getattr(mesh, "axis_types", None) or ()) or not hasattr(value.aval, "dtype"):
+    explicit = any(kind.name == "Explicit" for kind in getattr(mesh, "axis_types", None) or ())
+    if explicit or not isinstance(value.aval, core.ShapedArray):
         raise Unsupported(f"recording an array of the type {value.aval}")
     return _weak_aval(value)
 

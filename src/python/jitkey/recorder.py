@@ -106,8 +106,8 @@ class Recording:
         self._wrappers: dict[int, _Wrapper | None] = {}
         self._ended: list[str] = []
         self._begun = 0
-        self._lowered: weakref.WeakKeyDictionary[Any, _Signature | None] = weakref.WeakKeyDictionary()
-        """What `lower` made, with what it was given."""
+        self._lowered: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        """What `lower` made, with the number of the call, since caches were cleared."""
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
@@ -124,8 +124,9 @@ class Recording:
             signature = self._signature((wrapped.ref, via), wrapped, args, kwargs)
         finally:
             local.inside = False
+        line: dict[str, Any] = {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref}
         made = self._watched(
-            {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref},
+            line,
             lambda: {**self._call_of(wrapped, args, kwargs), "via": via},
             lambda: original(wrapper, *args, **kwargs),
             wrapped.codes,
@@ -134,43 +135,47 @@ class Recording:
         )
         if via == "lower":
             with contextlib.suppress(AttributeError, TypeError):  # A version of jax that keeps it elsewhere.
-                self._lowered[made._lowering] = signature
+                self._lowered[made._lowering] = line["number"]
         return made
 
-    def traced(self, api: str, wrapper: Any, args: Any, kwargs: Any) -> None:
+    def traced(self, api: str, wrapper: Any, args: Any, kwargs: Any, via: str) -> None:
         """Records a call that was made inside of a trace, as an aside: the jaxpr that it left serves later calls."""
-        wrapped = self._wrapper(api, wrapper)
-        if wrapped is None or not self._describing.acquire(timeout=PATIENCE):
-            return
         inside, local.inside, local.describing = local.inside, True, True
         try:
-            signature = self._signature((wrapped.ref, "traced"), wrapped, args, kwargs)
-            self._known.forget(self._objects.dropped)
-            if self._known.call(signature) is not None:
-                return
-            self._objects.used.clear()
-            try:
-                call = {**self._call_of(wrapped, args, kwargs), "via": "trace"}
-            except Exception:  # A case has no words for it, or what is looked at raises.
-                return
-            news = self._objects.news()
-            self._known.forget(news.get("dropped", []))
-            self._aside({"api": api, "wrapper": wrapped.ref, "call": call}, news)
-            if signature is not None:
-                self._known.remember(signature, self._begun, frozenset(self._objects.used))
+            # What is looked at raises whatever it likes, and nothing of that is the program's.
+            with contextlib.suppress(Exception):
+                wrapped = self._wrapper(api, wrapper)
+                if wrapped is not None and self._describing.acquire(timeout=PATIENCE):
+                    try:
+                        self._describe_traced(api, wrapped, args, kwargs, "lower" if via == "lower" else "trace")
+                    finally:
+                        self._describing.release()
         finally:
             local.inside, local.describing = inside, False
-            self._describing.release()
+
+    def _describe_traced(self, api: str, wrapped: _Wrapper, args: Any, kwargs: Any, via: str) -> None:
+        signature = self._signature((wrapped.ref, "inside", via), wrapped, args, kwargs, by_type=api == "jax.jit")
+        self._known.forget(self._objects.dropped)
+        if self._known.call(signature) is not None:
+            return
+        self._objects.used.clear()
+        aside: dict[str, Any] | None = None
+        with contextlib.suppress(Exception):  # A case has no words for it, or what is looked at raises.
+            aside = {"api": api, "wrapper": wrapped.ref, "call": {**self._call_of(wrapped, args, kwargs), "via": via}}
+        news = self._objects.news()
+        self._known.forget(news.get("dropped", []))
+        if (aside or news) and self._aside(aside, news) and signature is not None:
+            self._known.remember(signature, self._begun, frozenset(self._objects.used))
 
     def compiled(self, lowered: Any) -> None:
-        """Records that what `lower` made was compiled, if what it was made of is there yet."""
+        """Records that what `lower` made was compiled."""
         with contextlib.suppress(AttributeError, TypeError):
-            number = self._known.call(self._lowered.pop(lowered._lowering, None))
+            number = self._lowered.pop(lowered._lowering, None)
             if number is not None:
                 self._aside({"api": "jax.jit", "again": number, "via": "compile"}, {})
 
-    def _aside(self, aside: dict[str, Any], news: dict[str, Any]) -> None:
-        self._write({"aside": aside, "after": self._begun, **news})
+    def _aside(self, aside: dict[str, Any] | None, news: dict[str, Any]) -> bool:
+        return self._write({"aside": aside, "after": self._begun, **news})
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Makes an eager call of a function of `jax.lax` and records it."""
@@ -206,6 +211,7 @@ class Recording:
     def cleared(self, scope: Any) -> None:
         """Records that caches were cleared."""
         self._known.forget_all()
+        self._lowered.clear()
         self._write({"clear": scope, "after": self._begun})
 
     def _watched(
@@ -287,8 +293,11 @@ class Recording:
             self._begun += 1
             line["number"] = self._begun
 
-    def _signature(self, what: Any, wrapped: _Wrapper, args: Any, kwargs: Any) -> _Signature | None:
-        """What calls have in common that are described alike; None if that can't be said quickly."""
+    def _signature(
+        self, what: Any, wrapped: _Wrapper, args: Any, kwargs: Any, *, by_type: bool = False
+    ) -> _Signature | None:
+        """What calls have in common that are described alike; None if that can't be said quickly. `by_type` leaves out the values
+        of Python's numbers, which are none of a jaxpr's key."""
         numbers, names = wrapped.statics(args)
         try:
             statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
@@ -298,7 +307,9 @@ class Recording:
             held: list[Any] = []
             parts: list[Any] = []
             hold, add, last = held.append, parts.append, None
-            for leaf in statics + leaves:
+            for static in statics:
+                add(self._leaf_signature(static))
+            for leaf in leaves:
                 if type(leaf) is ArrayImpl and not leaf.is_deleted():
                     aval, sharding = leaf.aval, leaf.sharding
                     hold(aval)
@@ -312,6 +323,8 @@ class Recording:
                         add(True)
                 elif isinstance(leaf, jax.core.Tracer):
                     add(leaf.aval)
+                elif by_type and type(leaf) in (bool, int, float):
+                    add(type(leaf))
                 else:
                     add(self._leaf_signature(leaf))
             key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), _set_mesh())
@@ -459,8 +472,11 @@ class Recording:
         try:
             text = _encode(line)
         except (TypeError, ValueError, RecursionError) as error:
-            said = {name: part for name, part in line.items() if name != "call"}
-            text = _encode({**said, "unrecorded": f"the call can't be written: {error}"})
+            said = {name: part for name, part in line.items() if name not in ("call", "aside")}
+            try:
+                text = _encode({**said, "unrecorded": f"the call can't be written: {error}"})
+            except (TypeError, ValueError, RecursionError):
+                return False
             whole = False
         with self._writing:
             self.calls += "api" in line

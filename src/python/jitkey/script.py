@@ -73,6 +73,15 @@ def wait_for_threads() -> None:
 
 def show(error: BaseException) -> None:
     """Shows an error of the program's as Python would, without what runs and records the program."""
+    _clean(error, set())
+    sys.excepthook(type(error), error, error.__traceback__)
+
+
+def _clean(error: BaseException | None, known: set[int]) -> None:
+    """Takes the frames of this package out of the tracebacks of the error and of all that led to it."""
+    if error is None or id(error) in known:
+        return
+    known.add(id(error))
     kept: list[types.TracebackType] = []
     traceback = error.__traceback__
     while traceback is not None:
@@ -83,4 +92,6 @@ def show(error: BaseException) -> None:
         traceback = traceback.tb_next
     for part in reversed(kept):
         traceback = types.TracebackType(traceback, part.tb_frame, part.tb_lasti, part.tb_lineno)
-    sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+    error.__traceback__ = traceback
+    for other in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
+        _clean(other if isinstance(other, BaseException) else None, known)

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::case::{Layer, Verdict};
 use crate::explain::{Explained, ExplainedCall};
-use crate::report::explain::{became, what};
+use crate::report::explain::{became, nearest, what};
 
 /// How many differences of one layer are shown.
 const MOST: usize = 60;
@@ -26,6 +26,8 @@ pub(super) struct Calls {
     calls: Vec<usize>,
     /// By the number of a call, the numbers of those whose keys are nearest to its own, for each layer of its kind.
     nearest: BTreeMap<usize, Vec<usize>>,
+    /// Those of these, by their places, that are the keys of no call of the recording, in words.
+    asides: BTreeMap<usize, BTreeMap<usize, usize>>,
     /// By the number of a call, what became of its repair.
     tried: BTreeMap<usize, usize>,
 }
@@ -76,8 +78,14 @@ impl Calls {
                 calls.tried.insert(call.number, became);
             }
             if !call.explanations.is_empty() {
-                let nearest = call.explanations.iter().map(|explanation| explanation.nearest);
-                calls.nearest.insert(call.number, nearest.collect());
+                let numbers = call.explanations.iter().map(|explanation| explanation.nearest);
+                calls.nearest.insert(call.number, numbers.collect());
+                for (i, explanation) in
+                    call.explanations.iter().enumerate().filter(|(_, explanation)| explanation.aside)
+                {
+                    let said = calls.text(&nearest(explanation));
+                    calls.asides.entry(call.number).or_default().insert(i, said);
+                }
             }
         }
         calls

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { texts, functions, kinds, calls, nearest, tried } = data;
+  const { texts, functions, kinds, calls, nearest, asides, tried } = data;
   const differences = data.differences.map((difference) => difference.map((text) => texts[text]));
   const states = ["hit", "dispatch", "compile", "lower", "trace", "error"];
   const section = document.querySelector("div.calls");
@@ -110,22 +110,21 @@
     return more ? [whole, element("p", { className: "dim" }, `and ${more} more`)] : [whole];
   };
 
-  const inside = (kind, near) => (kindOf(near).function === kind.function ? "" : "one inside of ");
-
   // Layers of one explanation together.
   const explained = (kind, number) => {
     const parts = new Map();
     kind.layers.forEach(([layer, list, more], i) => {
       const own = list.filter((difference) => differences[difference][1] !== "program");
-      const key = own.length ? JSON.stringify([own, more, nearest[number][i]]) : "program";
-      if (!parts.has(key)) parts.set(key, { layers: [], list: own, more, near: nearest[number][i] });
+      const [near, said] = [nearest[number][i], asides[number]?.[i]];
+      const key = own.length ? JSON.stringify([own, more, near, said]) : "program";
+      if (!parts.has(key)) parts.set(key, { layers: [], list: own, more, near, said });
       parts.get(key).layers.push(layer);
     });
-    return [...parts].flatMap(([key, { layers, list, more, near }]) =>
+    return [...parts].flatMap(([key, { layers, list, more, near, said }]) =>
       key === "program"
         ? [element("h4", {}, layers.join(", "), element("span", { className: "dim" }, ": the layer above made another program"))]
         : [
-            element("h4", {}, layers.join(", "), element("span", { className: "dim" }, `: the nearest key is that of ${inside(kind, near)}call `), link(near)),
+            element("h4", {}, layers.join(", "), element("span", { className: "dim" }, `: the nearest key is that of ${said === undefined ? "call " : texts[said]}`), said === undefined ? link(near) : null),
             ...table(list, more),
           ],
     );
