@@ -50,7 +50,6 @@ print(step(model, floats).weight, applied(model, floats), applied(Scale(jnp.floa
 print(jax.vmap(double)(jnp.ones((2, 7))), double(jnp.ones(7)))
 scanned = jax.jit(lambda x: jax.lax.scan(lambda carry, y: (double(carry), raised(y)), x, jnp.ones((3, 2))))
 print(scanned(1.0)[0], double(1.0), raised(jnp.ones(2)))
-if jax.__version_info__ >= (0, 6):
-    # Before it `lower` is the wrapper's own, and not recorded.
-    ahead = jax.jit(lambda x: x + 1)
-    print(ahead.lower(floats).compile()(floats), ahead(floats))
+ahead = jax.jit(lambda x: x + 1)
+print(ahead.lower(floats).compile()(floats), ahead(floats))
+print(jax.eval_shape(double, jnp.ones((4, 4))), double(jnp.ones((4, 4))).shape)

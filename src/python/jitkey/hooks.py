@@ -98,6 +98,26 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
     return hook
 
 
+class _OfEach:
+    """Before jax 0.6 each wrapper has its own `lower`, `trace` and `eval_shape`, behind which this stands."""
+
+    def __init__(self, via: str) -> None:
+        self.via = via
+
+    def __get__(self, wrapper: Any, _: type | None = None) -> Any:
+        own = None if wrapper is None else wrapper.__dict__.get(self.via)
+        if own is None:
+            raise AttributeError(f"{type(wrapper).__name__!r} object has no attribute {self.via!r}")
+
+        def original(_: Any, *args: Any, **kwargs: Any) -> Any:
+            return own(*args, **kwargs)
+
+        return functools.wraps(own)(functools.partial(_hooked("jax.jit", original, self.via), wrapper))
+
+    def __set__(self, wrapper: Any, own: Any) -> None:
+        wrapper.__dict__[self.via] = own
+
+
 LOOPS = ("while_loop", "fori_loop", "scan", "map", "cond", "switch")
 """The functions of `jax.lax` that have caches where they are called outside of jit."""
 
@@ -201,11 +221,13 @@ def install() -> None:
         made.__call__ = _hooked("jax.jit", made.__call__)
         _calls_go_through(made)
         for via in ("trace", "lower", "eval_shape"):
-            # Every jax.jit puts these into the class again. Before jax 0.6 each wrapper has its own, which are not recorded.
             if hasattr(pjit, f"jit_{via}"):
+                # Every jax.jit puts these into the class again.
                 method = _hooked("jax.jit", getattr(pjit, f"jit_{via}"), via)
                 setattr(pjit, f"jit_{via}", method)
                 setattr(made, via, method)
+            else:
+                setattr(made, via, _OfEach(via))
         evict = "jit_evict_fn" if hasattr(pjit, "jit_evict_fn") else "_cpp_pjit_evict_fn"
         evicting = _evicting_hooked(getattr(pjit, evict))
         setattr(pjit, evict, evicting)
