@@ -41,6 +41,12 @@ OUTSIDE = {
 """Flags that reach outside the process or decide which devices there are; a case that sets one has a field for it, or
 can't."""
 
+UNTRACED = (
+    "jax_debug_infs", "jax_debug_nans", "jax_default_prng_impl", "jax_enable_custom_prng", "jax_memory_fitting_level",
+    "jax_no_tracing", "jax_optimization_level", "jax_safer_randint",
+)  # fmt: skip
+"""Flags that are no part of the trace context and matter to what a call does, or to what it should have been traced to."""
+
 
 def registry() -> dict[str, list[Any]]:
     """By flag its present value and another, as values of a case; flags that have no other value that we know are left out."""

@@ -109,6 +109,7 @@ class Recording:
         self._lowered: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         """What `lower` made, with the number of the call, since caches were cleared."""
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
+        self._untraced = [holder for name, holder in jax.config._value_holders.items() if name in flags.UNTRACED]
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
         # The backend is the program's to choose: it isn't asked for.
@@ -327,7 +328,7 @@ class Recording:
                     add(type(leaf))
                 else:
                     add(self._leaf_signature(leaf))
-            key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), _set_mesh())
+            key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), self._beside())
             hash(key)
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
@@ -433,7 +434,7 @@ class Recording:
         while len(now) > self._usual and (now[-1] is None or now[-1] is False):
             # Each kind of context that a library makes adds one, which says nothing before it is entered.
             now = now[:-1]
-        key = (now, _set_mesh())
+        key = (now, self._beside())
         if key not in self._contexts:
             if len(self._contexts) >= KNOWN:
                 self._contexts.clear()
@@ -444,6 +445,10 @@ class Recording:
         if found is None:
             raise Unsupported("recording what surrounds the call")
         return found
+
+    def _beside(self) -> tuple[Any, ...]:
+        """What surrounds the call and is no part of the trace context."""
+        return (_set_mesh(), *[holder.value for holder in self._untraced])
 
     def _described(self, now: tuple[Any, ...]) -> dict[str, Any]:
         values = {name: _flag(name) for name in self._flags}
