@@ -44,6 +44,8 @@ const IMPORTS: &[(&str, &str)] = &[
     ("eqx", "import equinox as eqx"),
     ("equinox", "import equinox"),
     ("jax", "import jax"),
+    // Which `import jax` doesn't bring.
+    ("jax.flatten_util", "import jax.flatten_util"),
     ("jnp", "import jax.numpy as jnp"),
     ("jtu", "import jax.tree_util as jtu"),
     ("lax", "from jax import lax"),
