@@ -208,6 +208,18 @@ def test_what_stands_in_for_a_loop_is_pickled(tmp_path):
         assert pickle.loads(pickle.dumps(jax.lax.scan)) is jax.lax.scan
 
 
+def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event))
+    inner = jax.jit(lambda x: jnp.square(x).mean())
+    x = jnp.ones((3, 2))
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        jax.hessian(inner)(x)
+        del compiled[:]
+        jax.hessian(inner)(x)
+    assert not any("backend_compile" in event for event in compiled)
+
+
 def test_what_jax_wraps_is_the_programs():
     step = jax.jit(jax.value_and_grad(lambda x: (x**2).sum()))
     with fails("value_and_grad_f of <lambda> .* compiled twice"), jitkey.assert_no_recompile():

@@ -323,7 +323,9 @@ class Recording:
                     if leaf._committed:
                         add(True)
                 elif isinstance(leaf, jax.core.Tracer):
-                    add(leaf.aval)
+                    aval = leaf.aval
+                    # Up to jax 0.4 it can have the value, and comparing two of these runs programs.
+                    add((type(aval), aval.shape, aval.dtype, aval.weak_type, getattr(aval, "sharding", None)))
                 elif by_type and type(leaf) in (bool, int, float):
                     add(type(leaf))
                 else:
