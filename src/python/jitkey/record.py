@@ -186,8 +186,7 @@ def is_automatic(mesh: Any) -> bool:
 
 def _named_sharding(sharding: jax.sharding.NamedSharding) -> dict[str, Any]:
     """A named sharding, if a case has words for it: each dimension split over one axis at most, in the default memory."""
-    # One axis is the same in a tuple.
-    mesh, spec = sharding.mesh, [axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis for axis in sharding.spec]
+    mesh, spec = sharding.mesh, list(sharding.spec)
     if not is_automatic(mesh) or sharding.memory_kind not in (None, "device", "unpinned_host") or not all(
         axis is None or isinstance(axis, str) for axis in spec
     ):
