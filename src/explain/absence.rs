@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
 use super::Recording;
 use super::recording::{CallLine, Line};
 use crate::case::{ClearScope, Layer, LayerSet, Name, Via};
+use crate::model::Difference;
 
-/// Why no earlier key can be compared with that of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Absence {
+/// The component of a key that was not found since nothing is there, by what became of it; `spec/causes.yaml` says what each means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absence {
     /// Its program has effects, and so no fast path.
     Effect,
     /// Caches were cleared since the function was called last.
@@ -25,22 +23,16 @@ pub enum Absence {
 }
 
 impl Absence {
-    /// The same in words.
-    #[must_use]
-    pub fn says(self) -> &'static str {
-        match self {
-            Self::Effect => {
-                "Its program has an effect (a callback, a print), which keeps it off the fast path: each call goes through Python."
-            }
-            Self::Cleared => "Caches were cleared since its function was called last.",
-            Self::Failed => "Every earlier call of its function raised, and left nothing.",
-            Self::Ahead => {
-                "It is the first call of what was traced, lowered or compiled ahead of time; the fast path begins with a call."
-            }
-            Self::Gone => {
-                "What earlier calls left is gone: it went with a function that was dropped, or had to make room in a full table."
-            }
-        }
+    /// At the function of that name.
+    fn difference(self, function: &str) -> Difference {
+        let (component, before, after) = match self {
+            Self::Effect => ("effect", "none", "one"),
+            Self::Cleared => ("clearing", "there", "cleared"),
+            Self::Failed => ("failed calls", "raised", "returned"),
+            Self::Ahead => ("ahead of time", "never called", "called"),
+            Self::Gone => ("lifetime", "there", "gone"),
+        };
+        Difference::new(function, component, before, after)
     }
 }
 
@@ -76,8 +68,8 @@ impl<'r> Clearings<'r> {
     }
 }
 
-/// For each call, whose functions are numbered, why nothing is near to it if nothing is.
-pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Absence> {
+/// For each call, whose functions are numbered, what differs from the calls before if nothing is near to it.
+pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Difference> {
     let mut clearings = Clearings::default();
     let mut left: HashMap<usize, Left> = HashMap::new();
     let mut absences = Vec::new();
@@ -95,13 +87,14 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Absenc
         let observed = &line.recorded.observed;
         let only_dispatch: LayerSet = [Layer::Dispatch].into_iter().collect();
         let earlier = left.get(&function);
-        absences.push(match earlier {
+        let absence = match earlier {
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
             None => Absence::Failed,
             Some(earlier) if earlier.clearings != now => Absence::Cleared,
             Some(earlier) if !earlier.called => Absence::Ahead,
             Some(_) => Absence::Gone,
-        });
+        };
+        absences.push(absence.difference(&line.recorded.name));
         if observed.error.is_none() {
             let is_call = recording.described(&calls, absences.len() - 1).is_some_and(|call| call.via == Via::Call);
             let called = is_call || earlier.is_some_and(|earlier| earlier.called && earlier.clearings == now);

@@ -15,7 +15,6 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde::Serialize;
 
-pub use absence::Absence;
 pub use advice::Advice;
 pub use patterns::{Pattern, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
@@ -48,13 +47,23 @@ pub struct Explained {
 pub struct Explanation {
     /// The layer.
     pub layer: Layer,
-    /// The number of the call whose key is nearest.
-    pub nearest: usize,
-    /// Whether that is the key of no call of the recording, but of one inside of a trace or of what was compiled ahead of time,
-    /// after the call of that number had begun; 0 is before all of them.
-    pub aside: bool,
-    /// How the keys differ.
+    /// Whose key is nearest.
+    pub nearest: Nearest,
+    /// How the keys differ; if none is near, what became of those before.
     pub differences: Vec<Difference>,
+}
+
+/// Whose key is nearest to that of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nearest {
+    /// That of the call of this number.
+    Call(usize),
+    /// That of no call of the recording, but of one inside of a trace or of what was compiled ahead of time, after the call of
+    /// this number had begun; 0 is before all of them.
+    Aside(usize),
+    /// There is no key of the function.
+    Nothing,
 }
 
 /// Repairs are tried for the first calls of so many kinds.
@@ -83,8 +92,6 @@ pub struct ExplainedCall {
     pub unpredicted: Option<String>,
     /// Whether it is the first call of its function: no key could be nearby.
     pub first: bool,
-    /// Why nothing is near to it, if it missed again, as predicted, and nothing is.
-    pub absence: Option<Absence>,
     /// Why each layer was missed, from the top.
     pub explanations: Vec<Explanation>,
     /// What the differences of the layer that matters mean, one for each.
@@ -177,7 +184,6 @@ impl Explained {
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
                 first: known.insert(function),
-                absence: None,
                 explanations: Vec::new(),
                 advice: Vec::new(),
                 stale: None,
@@ -194,8 +200,11 @@ impl Explained {
             if call.first {
                 call.explanations.clear();
             }
-            call.absence =
-                Some(absence).filter(|_| call.is_again() && call.is_predicted() && call.explanation().is_none());
+            if call.is_again() && call.is_predicted() && call.explanation().is_none() {
+                let top = if missed(&call.observed).contains(Layer::Trace) { Some(Layer::Trace) } else { None };
+                let layer = top.or_else(|| missed(&call.observed).iter().next()).unwrap_or(Layer::Dispatch);
+                call.explanations = vec![Explanation { layer, nearest: Nearest::Nothing, differences: vec![absence] }];
+            }
             call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();
         }
         let patterns = patterns::patterns(&calls, &spec.habits);
@@ -230,11 +239,9 @@ impl Explained {
     pub fn repair(&self, number: usize, spec: &Spec) -> Option<Repair> {
         let call = self.calls.get(number.checked_sub(1)?)?;
         let explanation = call.explanation()?;
-        if explanation.aside {
-            return None;
-        }
+        let Nearest::Call(nearest) = explanation.nearest else { return None };
         let profile = spec.profile(&call.api, &self.version)?;
-        self.replays.get(&call.api)?.repair(explanation.nearest, number, explanation.layer, profile)
+        self.replays.get(&call.api)?.repair(nearest, number, explanation.layer, profile)
     }
 
     /// A call that missed as a case of two calls, and that case repaired, for a target or a script. `None` as for
@@ -261,7 +268,8 @@ impl Explained {
                 sources: Vec::new(),
             })
         };
-        let (id, nearest) = (format!("call-{number}"), call.explanation()?.nearest);
+        let Nearest::Call(nearest) = call.explanation()?.nearest else { return None };
+        let id = format!("call-{number}");
         let found: Vec<String> = call.differences().iter().map(ToString::to_string).collect();
         let says = format!("Call {number} of {} after call {nearest}: {}.", call.name, found.join("; "));
         let mended = file(format!("{id}-repaired"), "The same without the difference.".to_owned(), repaired)?;
@@ -297,8 +305,8 @@ fn predict(replay: &Replay, profile: Option<&Profile>, calls: &mut [ExplainedCal
     };
     // What the model numbers are all calls, asides too.
     let made = origins.iter().filter_map(|origin| match origin {
-        Origin::Call(number) => Some((*number, false)),
-        Origin::Aside(number) => Some((*number, true)),
+        Origin::Call(number) => Some(Nearest::Call(*number)),
+        Origin::Aside(number) => Some(Nearest::Aside(*number)),
         Origin::Event => None,
     });
     let made: Vec<_> = made.collect();
@@ -310,8 +318,7 @@ fn predict(replay: &Replay, profile: Option<&Profile>, calls: &mut [ExplainedCal
                 call.stale = prediction.stale;
                 let found =
                     prediction.explanations.into_iter().map(|model::Explanation { layer, nearest, differences }| {
-                        let (nearest, aside) = made[nearest - 1];
-                        Explanation { layer, nearest, aside, differences }
+                        Explanation { layer, nearest: made[nearest - 1], differences }
                     });
                 call.explanations = found.collect();
             }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::{Advice, ExplainedCall};
+use super::{Advice, ExplainedCall, Nearest};
 use crate::case::Layer;
 use crate::model::Difference;
 use crate::spec::{Habit, Sign};
@@ -97,8 +97,7 @@ fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>>
         Sign::Settles | Sign::NeverSettles => {
             let chained = |pair: &[&'e ExplainedCall]| {
                 let explanation = pair[1].explanation()?;
-                let follows =
-                    explanation.nearest == pair[0].number && !explanation.aside && pair[1].from == pair[0].from;
+                let follows = explanation.nearest == Nearest::Call(pair[0].number) && pair[1].from == pair[0].from;
                 missing(&pair[1]).filter(|_| follows)
             };
             let seen: Vec<_> = calls.windows(2).map_while(chained).collect();

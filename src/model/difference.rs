@@ -32,7 +32,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    pub(super) fn new(path: impl ToString, component: &str, before: impl ToString, after: impl ToString) -> Self {
+    pub(crate) fn new(path: impl ToString, component: &str, before: impl ToString, after: impl ToString) -> Self {
         let (path, component) = (path.to_string(), component.to_owned());
         Self { path, component, before: before.to_string(), after: after.to_string() }
     }

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::text::Style;
 use crate::case::{Layer, Verdict};
-use crate::explain::{Advice, Explained, ExplainedCall, Explanation, Pattern, Tried, numbered};
+use crate::explain::{Advice, Explained, ExplainedCall, Explanation, Nearest, Pattern, Tried, numbered};
 use crate::model::Difference;
 
 /// The calls that missed something an earlier call of the function might have left, those that are alike together; then
@@ -50,7 +50,10 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     let _ = writeln!(text, "{bad}{}{end}", what(&call.observed));
     if let Some(explanation) = call.explanation() {
         let alike = if group.0.len() > 1 { " or the like" } else { "" };
-        let _ = writeln!(text, "  {dim}The key nearest to it is that of {}{alike}:{end}", nearest(explanation));
+        let _ = match nearest(explanation.nearest) {
+            Some(nearest) => writeln!(text, "  {dim}The key nearest to it is that of {nearest}{alike}:{end}"),
+            None => writeln!(text, "  {dim}No key is near to it:{end}"),
+        };
     }
     let rows: Vec<_> = call.differences().iter().map(row).collect();
     let width = |column: fn(&(String, String, String)) -> &String| {
@@ -71,11 +74,8 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
         let _ = writeln!(text, "  {}  {dim}{}{end}", advice.says, advice.rule);
         let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
     }
-    if let (Some(tried), Some(explanation)) = (call.tried, call.explanation()) {
-        let _ = writeln!(text, "  {dim}{}{end}", became(tried, explanation));
-    }
-    if let Some(absence) = call.absence {
-        let _ = writeln!(text, "  {dim}{}{end}", absence.says());
+    if let Some(became) = became(call) {
+        let _ = writeln!(text, "  {dim}{became}{end}");
     }
     match (&call.predicted, &call.unpredicted) {
         (_, Some(why)) => drop(writeln!(text, "  {dim}Not predicted: {why}.{end}")),
@@ -87,22 +87,21 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     text.push('\n');
 }
 
-/// Whose key is nearest.
-pub(super) fn nearest(explanation: &Explanation) -> String {
-    match explanation {
-        Explanation { aside: false, nearest, .. } => format!("call {nearest}"),
-        Explanation { nearest: 0, .. } => {
-            "one that was traced inside of another or compiled ahead of time, before the first call".to_owned()
-        }
-        Explanation { nearest, .. } => {
-            format!("one that was traced inside of another or compiled ahead of time, after call {nearest} had begun")
-        }
+/// Whose key is nearest, if any is.
+pub(super) fn nearest(nearest: Nearest) -> Option<String> {
+    let aside = "one that was traced inside of another or compiled ahead of time";
+    match nearest {
+        Nearest::Call(number) => Some(format!("call {number}")),
+        Nearest::Aside(0) => Some(format!("{aside}, before the first call")),
+        Nearest::Aside(number) => Some(format!("{aside}, after call {number} had begun")),
+        Nearest::Nothing => None,
     }
 }
 
-/// What became of the repair of a call that was explained so.
-pub(super) fn became(Tried { mends, minimal }: Tried, explanation: &Explanation) -> String {
-    let Explanation { layer, nearest, differences, .. } = explanation;
+/// What became of the repair of a call, if it was tried.
+pub(super) fn became(call: &ExplainedCall) -> Option<String> {
+    let Explanation { layer, nearest, differences } = call.explanation()?;
+    let (Tried { mends, minimal }, nearest) = (call.tried?, self::nearest(*nearest)?);
     let (served, missed) = match layer {
         Layer::Dispatch => ("the call takes the fast path", "it doesn't"),
         Layer::Trace => ("nothing is traced", "it is"),
@@ -115,10 +114,8 @@ pub(super) fn became(Tried { mends, minimal }: Tried, explanation: &Explanation)
         (true, false, _) => format!("{served}, and not all of them are needed for that."),
         (false, ..) => "that isn't all yet.".to_owned(),
     };
-    format!(
-        "Tried on the model: with {} as in call {nearest}, {rest}",
-        if differences.len() == 1 { "that" } else { "these" }
-    )
+    let these = if differences.len() == 1 { "that" } else { "these" };
+    Some(format!("Tried on the model: with {these} as in {nearest}, {rest}"))
 }
 
 /// What a call did, as a verb.

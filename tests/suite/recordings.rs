@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use jitkey::case::Verdict;
-use jitkey::explain::{Absence, Explained, ExplainedCall, Pattern, Recording, Tried, numbered};
+use jitkey::explain::{Explained, ExplainedCall, Nearest, Pattern, Recording, Tried, numbered};
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
 use jitkey::target::environment;
@@ -272,15 +272,15 @@ fn what_cannot_be_read_is_one_call(#[case] value: String, #[case] news: &str, #[
 
 /// A miss without a key nearby says why there is none.
 #[rstest]
-#[case::effect(r#", "via": "call""#, r#""effect": "unordered", "#, TRACED, "", r#""dispatch""#, Absence::Effect)]
-#[case::cleared("", "", TRACED, r#"{"clear": "jax"}"#, TRACED, Absence::Cleared)]
+#[case::effect(r#", "via": "call""#, r#""effect": "unordered", "#, TRACED, "", r#""dispatch""#, "effect")]
+#[case::cleared("", "", TRACED, r#"{"clear": "jax"}"#, TRACED, "cleared")]
 #[case::failed(
     "",
     r#""error": {"class": "ValueError", "message": ""}, "#,
     r#""dispatch", "trace""#,
     "",
     TRACED,
-    Absence::Failed
+    "failed-before"
 )]
 #[case::ahead(
     r#", "via": "lower""#,
@@ -288,7 +288,7 @@ fn what_cannot_be_read_is_one_call(#[case] value: String, #[case] news: &str, #[
     r#""trace", "lower""#,
     r#"{"aside": {"api": "jax.jit", "again": 1, "via": "compile"}, "after": 1}"#,
     r#""dispatch""#,
-    Absence::Ahead
+    "ahead-of-time"
 )]
 fn a_miss_with_nothing_near_says_why(
     #[case] via: &str,
@@ -296,20 +296,26 @@ fn a_miss_with_nothing_near_says_why(
     #[case] missed: &str,
     #[case] between: &str,
     #[case] missed_then: &str,
-    #[case] absence: Absence,
+    #[case] cause: &str,
 ) {
     let with =
         |line: String, number: usize, did: &str| line.replacen('{', &format!(r#"{{"number": {number}, {did}"#), 1);
     let one = first("jax.jit", "1", via).replacen(TRACED, missed, 1);
     let other = line("jax.jit", "1", "", missed_then);
-    let again = if absence == Absence::Effect { did } else { "" };
+    let again = if cause == "effect" { did } else { "" };
     let mut lines = vec![with(one, 1, did)];
     lines.extend((!between.is_empty()).then(|| between.replace(r#"jax"}"#, r#"jax", "after": 1}"#)));
     lines.push(with(other, 2, again));
     let explained = explained(&lines);
     assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
-    assert_eq!(explained.calls[1].absence, Some(absence));
-    assert!(text(&explained, Style::PLAIN).contains(absence.says()));
+    let call = &explained.calls[1];
+    assert_eq!(call.explanation().unwrap().nearest, Nearest::Nothing);
+    let [difference] = call.differences() else { panic!("{explained:#?}") };
+    let [Some(advice)] = &call.advice[..] else { panic!("{explained:#?}") };
+    assert_eq!((difference.path.as_str(), advice.cause.as_str()), ("step", cause));
+    let said = text(&explained, Style::PLAIN);
+    assert!(said.contains("No key is near to it:") && said.contains(&advice.says), "{said}");
+    assert!(call.tried.is_none() && explained.repair(2, &SPEC).is_none());
 }
 
 /// Nor does what can't be read of an aside matter to more than that.
@@ -338,7 +344,7 @@ fn what_is_nearest_can_be_an_aside() {
     let explained = explained(&[aside.replace('\n', ""), with(r#""f32[2,2]""#, 1), with(r#""i32[5]""#, 2)]);
     let call = &explained.calls[1];
     let explanation = call.explanation().unwrap();
-    assert!((explanation.nearest, explanation.aside) == (0, true) && call.is_predicted(), "{explained:#?}");
+    assert!(explanation.nearest == Nearest::Aside(0) && call.is_predicted(), "{explained:#?}");
     assert!(call.tried.is_none() && explained.repair(2, &SPEC).is_none());
     let said = text(&explained, Style::PLAIN);
     assert!(

@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use crate::case::{Layer, Verdict};
-use crate::explain::{Explained, ExplainedCall};
+use crate::explain::{Explained, ExplainedCall, Nearest};
 use crate::report::explain::{became, nearest, what};
 
 /// How many differences of one layer are shown.
@@ -24,10 +24,8 @@ pub(super) struct Calls {
     kinds: IndexSet<Kind>,
     /// The kind of each call.
     calls: Vec<usize>,
-    /// By the number of a call, the numbers of those whose keys are nearest to its own, for each layer of its kind.
-    nearest: BTreeMap<usize, Vec<usize>>,
-    /// Those of these, by their places, that are the keys of no call of the recording, in words.
-    asides: BTreeMap<usize, BTreeMap<usize, usize>>,
+    /// By the number of a call, whose keys are nearest to its own, for each layer of its kind.
+    nearest: BTreeMap<usize, Vec<Near>>,
     /// By the number of a call, what became of its repair.
     tried: BTreeMap<usize, usize>,
 }
@@ -45,8 +43,6 @@ struct Kind {
     /// What the model says that it does, if that is something else.
     otherwise: Option<usize>,
     unpredicted: Option<usize>,
-    /// Why nothing is near to it.
-    absence: Option<usize>,
     /// The difference that makes its hit a stale one.
     stale: Option<usize>,
     /// Each layer that is explained, with its differences, and how many more there are.
@@ -66,6 +62,16 @@ pub(super) fn state(call: &ExplainedCall) -> &'static str {
     depth.into_iter().find(|(layer, _)| missed.contains(*layer)).map_or("hit", |(_, word)| word)
 }
 
+/// Whose key is nearest.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Near {
+    /// That of the call of this number.
+    Call(usize),
+    /// One of no call, in words, or none.
+    Said([Option<usize>; 1]),
+}
+
 impl Calls {
     pub fn of(explained: &Explained) -> Self {
         let mut calls = Self::default();
@@ -73,19 +79,17 @@ impl Calls {
             let kind = calls.kind(call);
             let kind = calls.kinds.insert_full(kind).0;
             calls.calls.push(kind);
-            if let (Some(tried), Some(explanation)) = (call.tried, call.explanation()) {
-                let became = calls.text(&became(tried, explanation));
+            if let Some(became) = became(call) {
+                let became = calls.text(&became);
                 calls.tried.insert(call.number, became);
             }
             if !call.explanations.is_empty() {
-                let numbers = call.explanations.iter().map(|explanation| explanation.nearest);
-                calls.nearest.insert(call.number, numbers.collect());
-                for (i, explanation) in
-                    call.explanations.iter().enumerate().filter(|(_, explanation)| explanation.aside)
-                {
-                    let said = calls.text(&nearest(explanation));
-                    calls.asides.entry(call.number).or_default().insert(i, said);
-                }
+                let said = call.explanations.iter().map(|explanation| match explanation.nearest {
+                    Nearest::Call(number) => Near::Call(number),
+                    other => Near::Said([nearest(other).map(|said| calls.text(&said))]),
+                });
+                let said = said.collect();
+                calls.nearest.insert(call.number, said);
             }
         }
         calls
@@ -117,7 +121,6 @@ impl Calls {
             again: call.is_again(),
             otherwise: otherwise.map(|predicted| self.text(&what(predicted))),
             unpredicted: call.unpredicted.as_ref().map(|why| self.text(why)),
-            absence: call.absence.map(|absence| self.text(absence.says())),
             stale: call.stale().map(|difference| self.difference(difference)),
             layers,
             advice,

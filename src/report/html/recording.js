@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { texts, functions, kinds, calls, nearest, asides, tried } = data;
+  const { texts, functions, kinds, calls, nearest, tried } = data;
   const differences = data.differences.map((difference) => difference.map((text) => texts[text]));
   const states = ["hit", "dispatch", "compile", "lower", "trace", "error"];
   const section = document.querySelector("div.calls");
@@ -110,21 +110,28 @@
     return more ? [whole, element("p", { className: "dim" }, `and ${more} more`)] : [whole];
   };
 
+  // Whose key is nearest: that of a call, one that has no number, or none.
+  const whose = (near) => {
+    const said = (text) => element("span", { className: "dim" }, text);
+    if (typeof near === "number") return [said(": the nearest key is that of call "), link(near)];
+    return [said(near[0] === null ? ": no key is near" : `: the nearest key is that of ${texts[near[0]]}`)];
+  };
+
   // Layers of one explanation together.
   const explained = (kind, number) => {
     const parts = new Map();
     kind.layers.forEach(([layer, list, more], i) => {
       const own = list.filter((difference) => differences[difference][1] !== "program");
-      const [near, said] = [nearest[number][i], asides[number]?.[i]];
-      const key = own.length ? JSON.stringify([own, more, near, said]) : "program";
-      if (!parts.has(key)) parts.set(key, { layers: [], list: own, more, near, said });
+      const near = nearest[number][i];
+      const key = own.length ? JSON.stringify([own, more, near]) : "program";
+      if (!parts.has(key)) parts.set(key, { layers: [], list: own, more, near });
       parts.get(key).layers.push(layer);
     });
-    return [...parts].flatMap(([key, { layers, list, more, near, said }]) =>
+    return [...parts].flatMap(([key, { layers, list, more, near }]) =>
       key === "program"
         ? [element("h4", {}, layers.join(", "), element("span", { className: "dim" }, ": the layer above made another program"))]
         : [
-            element("h4", {}, layers.join(", "), element("span", { className: "dim" }, `: the nearest key is that of ${said === undefined ? "call " : texts[said]}`), said === undefined ? link(near) : null),
+            element("h4", {}, layers.join(", "), ...whose(near)),
             ...table(list, more),
           ],
     );
@@ -162,7 +169,6 @@
     if (kind.unpredicted !== null) notes.push(note(`Not predicted: ${texts[kind.unpredicted]}.`));
     if (kind.otherwise !== null) notes.push(note(`The model says that it ${texts[kind.otherwise]}, so this is not explained.`, "bad"));
     if (kind.first && kind.state !== "hit") notes.push(note("It is the first call of its function: there was no key to find."));
-    if (kind.absence !== null) notes.push(note(texts[kind.absence]));
     if (kind.state === "hit") notes.push(note("Everything was found: nothing was made for it."));
     const stale = [];
     if (kind.stale !== null)
