@@ -13,7 +13,7 @@ mod validate;
 mod value;
 mod verdict;
 
-pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Placement, Prng, Sharding, Subclass};
+pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Placement, Prng, Sharding, Split, Subclass, axes};
 pub use class::{Class, EqPolicy, HashPolicy};
 pub use name::{Name, NameError};
 pub use program::{

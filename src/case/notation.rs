@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write};
 
 use super::value::LambdaForm;
 use super::{
-    Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Thread, Value, Via,
+    Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Thread, Value, Via, axes,
 };
 
 impl Display for Value {
@@ -61,6 +61,7 @@ impl Display for Form {
             Self::Dtype(dtype) => write!(f, "np.dtype({dtype})"),
             Self::ScalarType(dtype) => write!(f, "np.{dtype}"),
             Self::ShapeDtypeStruct(array) => write!(f, "ShapeDtypeStruct({})", array.0),
+            Self::ArrayRef(array) => write!(f, "new_ref({})", array.0),
             Self::PartitionSpec(axes) => {
                 let axes: Vec<_> = axes
                     .iter()
@@ -181,6 +182,7 @@ impl Display for Context {
             mesh,
             set_mesh,
             mesh_devices,
+            mesh_explicit,
             xla_metadata,
             compute_on,
             user,
@@ -192,7 +194,7 @@ impl Display for Context {
         let devices = if mesh_devices.is_empty() { String::new() } else { format!(" over {mesh_devices:?}") };
         for (name, mesh) in [("Mesh", mesh), ("set_mesh", set_mesh)] {
             parts.extend(mesh.as_ref().map(|mesh| {
-                let axes: Vec<_> = mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect();
+                let axes: Vec<_> = axes(mesh, mesh_explicit).collect();
                 format!("{name}({}{devices})", axes.join(", "))
             }));
         }

@@ -344,6 +344,9 @@ pub struct Context {
     /// The devices of these meshes, in order; the first ones if not given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mesh_devices: Vec<u32>,
+    /// The axes of these meshes that are `AxisType.Explicit`; the others are `Auto`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mesh_explicit: Vec<Name>,
     /// `jax.experimental.xla_metadata.set_xla_metadata(name=value, …)`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub xla_metadata: IndexMap<Name, Value>,
@@ -430,6 +433,7 @@ impl Context {
         let mut xla_metadata = self.xla_metadata.clone();
         xla_metadata.extend(call.xla_metadata.clone());
         let devices = if call.mesh_devices.is_empty() { &self.mesh_devices } else { &call.mesh_devices };
+        let explicit = if call.mesh_explicit.is_empty() { &self.mesh_explicit } else { &call.mesh_explicit };
         Self {
             x64: call.x64.or(self.x64),
             flags,
@@ -437,6 +441,7 @@ impl Context {
             mesh: call.mesh.clone().or_else(|| self.mesh.clone()),
             set_mesh: call.set_mesh.clone().or_else(|| self.set_mesh.clone()),
             mesh_devices: devices.clone(),
+            mesh_explicit: explicit.clone(),
             xla_metadata,
             compute_on: call.compute_on.clone().or_else(|| self.compute_on.clone()),
             user: call.user.clone().or_else(|| self.user.clone()),

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::{
     ArgName, Call, Case, Class, Context, DefForm, Form, InShardings, JitOptions, Library, Name, NewForm, Param,
-    Placement, Step, Value, Via,
+    Placement, Sharding, Split, Step, Value, Via,
 };
 
 /// The deepest nest: CPython's default recursion limit.
@@ -107,6 +107,14 @@ pub enum CaseError {
         /// Where it stands.
         place: String,
     },
+    /// A spec or a list of explicit axes with an axis that the mesh doesn't have, or has used before.
+    #[error("{place}: the mesh has no axis `{axis}`, or it is used twice")]
+    Axis {
+        /// Where the mesh stands.
+        place: String,
+        /// The axis.
+        axis: Name,
+    },
     /// A mesh whose devices don't fit its axes.
     #[error("{place}: a mesh of {count} has as many devices, each once, and here are {devices:?}")]
     Mesh {
@@ -167,7 +175,20 @@ impl Case {
 }
 
 /// Whether a mesh of these axes can have these devices.
-fn mesh(place: &dyn Display, axes: &IndexMap<Name, u32>, devices: &[u32]) -> Result<(), CaseError> {
+/// A mesh, and a spec whose axes are all of it, each at one place.
+fn sharding(place: &dyn Display, named: &Sharding) -> Result<(), CaseError> {
+    mesh(place, &named.mesh, &named.devices, &named.explicit)?;
+    let mut used = HashSet::new();
+    match named.spec.iter().flat_map(Split::axes).find(|axis| !used.insert(*axis) || !named.mesh.contains_key(*axis)) {
+        Some(axis) => Err(CaseError::Axis { place: place.to_string(), axis: axis.clone() }),
+        None => Ok(()),
+    }
+}
+
+fn mesh(place: &dyn Display, axes: &IndexMap<Name, u32>, devices: &[u32], explicit: &[Name]) -> Result<(), CaseError> {
+    if let Some(axis) = explicit.iter().find(|axis| !axes.contains_key(*axis)) {
+        return Err(CaseError::Axis { place: place.to_string(), axis: axis.clone() });
+    }
     let count: u32 = axes.values().product();
     let different: HashSet<_> = devices.iter().collect();
     if devices.is_empty() || (devices.len() == count as usize && different.len() == devices.len()) {
@@ -262,7 +283,7 @@ impl<'c> Checker<'c> {
                 return Err(CaseError::Device { place: place.to_string(), device: at.device });
             }
             if let Some(named) = &at.sharding {
-                mesh(place, &named.mesh, &named.devices)?;
+                sharding(place, named)?;
             }
         }
         Ok(())
@@ -270,7 +291,7 @@ impl<'c> Checker<'c> {
 
     fn context(&self, place: &dyn Display, context: &Context) -> Result<(), CaseError> {
         for axes in context.mesh.iter().chain(&context.set_mesh) {
-            mesh(place, axes, &context.mesh_devices)?;
+            mesh(place, axes, &context.mesh_devices, &context.mesh_explicit)?;
         }
         let values = context.flags.values().chain(context.xla_metadata.values()).chain(&context.user);
         values.into_iter().try_for_each(|value| self.value(place, value))
@@ -311,7 +332,7 @@ impl<'c> Checker<'c> {
                     return Err(CaseError::Device { place: place.to_string(), device: placement.device });
                 }
                 if let Library::Jax { placement: Placement { sharding: Some(named), .. }, .. } = &array.library {
-                    mesh(place, &named.mesh, &named.devices)?;
+                    sharding(place, named)?;
                 }
                 return Ok(());
             }
@@ -477,6 +498,7 @@ impl Form {
             | Self::Dtype(_)
             | Self::ScalarType(_)
             | Self::ShapeDtypeStruct(_)
+            | Self::ArrayRef(_)
             | Self::PartitionSpec(_)
             | Self::Class(_)
             | Self::Ref(_)

@@ -97,6 +97,8 @@ pub enum Form {
     ScalarType(Dtype),
     /// `jax.ShapeDtypeStruct` of that aval.
     ShapeDtypeStruct(#[cfg_attr(feature = "schema", schemars(with = "String"))] ArrayText),
+    /// `jax.new_ref` of that array: a reference, through which a function changes it.
+    ArrayRef(#[cfg_attr(feature = "schema", schemars(with = "String"))] ArrayText),
     /// `jax.sharding.PartitionSpec`: for each dimension an axis name or null.
     PartitionSpec(Vec<Option<Name>>),
     /// The `PyTreeDef` of a value.

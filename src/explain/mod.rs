@@ -153,6 +153,10 @@ impl ExplainedCall {
     }
 }
 
+fn names_functions(explanation: &Explanation) -> bool {
+    explanation.differences.iter().any(|difference| difference.component == "function")
+}
+
 fn missed(verdict: &Verdict) -> LayerSet {
     match verdict {
         Verdict::Missed(missed) => *missed,
@@ -197,9 +201,13 @@ impl Explained {
             replays.insert(api, replay);
         }
         for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
-            if call.first {
-                call.explanations.clear();
-            }
+            // That another function is another one says nothing, where this one was there before.
+            let is_of_another = |explanation: &Explanation| match explanation.nearest {
+                Nearest::Call(number) => functions[number - 1] != call.function && names_functions(explanation),
+                _ => false,
+            };
+            let first = call.first;
+            call.explanations.retain(|explanation| !first && !is_of_another(explanation));
             if call.is_again() && call.is_predicted() && call.explanation().is_none() {
                 let top = if missed(&call.observed).contains(Layer::Trace) { Some(Layer::Trace) } else { None };
                 let layer = top.or_else(|| missed(&call.observed).iter().next()).unwrap_or(Layer::Dispatch);

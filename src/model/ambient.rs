@@ -2,11 +2,13 @@
 
 use std::rc::Rc;
 
+use indexmap::IndexMap;
+
 use super::build::Namespace;
 use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::python;
-use crate::case::{Context, DefaultDevice, Name, TransferGuard, Value};
+use crate::case::{Context, DefaultDevice, Name, TransferGuard, Value, axes};
 use crate::spec::{FlagEffect, FlagKey, NonFinite, Profile};
 
 /// The surroundings of one call.
@@ -43,14 +45,15 @@ pub struct Ambient {
 /// A mesh: its axes with their sizes, and its devices in order.
 #[derive(Debug, Clone)]
 pub struct Mesh {
-    pub axes: Vec<(Name, u32)>,
+    pub axes: IndexMap<Name, u32>,
+    pub explicit: Vec<Name>,
     pub devices: Vec<u32>,
 }
 
 impl Mesh {
     /// The axes with their sizes, in words.
     pub fn words(&self) -> impl Iterator<Item = String> {
-        self.axes.iter().map(|(axis, size)| format!("{axis}: {size}"))
+        axes(&self.axes, &self.explicit)
     }
 }
 
@@ -58,12 +61,13 @@ impl Ambient {
     /// The surroundings of a call in a case; those of the call come over those of the case.
     pub fn of(case: &Context, call: &Context, profile: &Profile, names: &Namespace) -> Result<Self, ModelError> {
         let context = case.around(call);
-        let mesh = |axes: indexmap::IndexMap<Name, u32>| Mesh {
+        let mesh = |axes: IndexMap<Name, u32>| Mesh {
             devices: match &context.mesh_devices[..] {
                 [] => (0..axes.values().product()).collect(),
                 devices => devices.to_vec(),
             },
-            axes: axes.into_iter().collect(),
+            axes,
+            explicit: context.mesh_explicit.clone(),
         };
         let mut metadata = Vec::new();
         for (name, value) in &context.xla_metadata {

@@ -196,6 +196,7 @@ impl Namespace {
             Form::Dtype(dtype) => Kind::Dtype(*dtype),
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
             Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(Arc::new(array.0.clone())),
+            Form::ArrayRef(array) => Kind::ArrayRef(Arc::new(array.0.clone())),
             Form::PartitionSpec(axes) => Kind::PartitionSpec(axes.clone()),
             Form::Treedef(value) => {
                 let errors =

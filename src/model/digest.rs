@@ -138,7 +138,7 @@ impl Part {
 
 /// What the text of an aval shows.
 fn shown(aval: &Aval) -> impl PartialEq {
-    (aval.weak && !aval.strong_when_missed, aval.dtype, aval.prng, &aval.shape)
+    (aval.weak && !aval.strong_when_missed, aval.dtype, aval.prng, aval.is_ref, &aval.shape)
 }
 
 /// The function whose body runs: a wrapper adds nothing that could be seen.

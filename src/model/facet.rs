@@ -2,15 +2,18 @@
 
 use std::fmt;
 
+use indexmap::IndexMap;
+
 use super::leaf::Aval;
-use crate::case::{Dtype, Placement, Prng, Sharding};
+use crate::case::{Dtype, Name, Placement, Prng, Sharding, Split};
 use crate::spec::LeafComponent;
 
 /// One part of an aval.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum Facet<'a> {
     Shape(&'a [u64]),
-    Dtype(Dtype, Option<Prng>),
+    /// With whether it is a reference to an array of it.
+    Dtype(Dtype, Option<Prng>, bool),
     Flag(bool),
     /// On that device alone.
     Device(u32),
@@ -22,19 +25,22 @@ pub(super) enum Facet<'a> {
 
 impl<'a> Facet<'a> {
     pub fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
-        let Aval { shape, dtype, prng, weak, strong_when_missed, placement, moved } = aval;
+        let Aval { shape, dtype, prng, is_ref, weak, strong_when_missed, placement, moved } = aval;
         match component {
             LeafComponent::Shape => Self::Shape(shape),
-            LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng),
+            LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng, *is_ref),
             LeafComponent::WeakType => Self::Flag(*weak && !(missed && *strong_when_missed)),
             LeafComponent::Committed => Self::Flag(placement.as_ref().is_some_and(Placement::is_committed)),
             LeafComponent::KnownLayout => Self::Flag(!moved && placement.as_ref().is_some_and(Placement::is_committed)),
             LeafComponent::Sharding => match placement {
                 Some(Placement { device, sharding: None, memory_kind: None, .. }) => Self::Device(*device),
-                _ => Self::Place(placement.as_ref().map(Placement::as_sharding)),
+                _ => Self::Place(placement.as_ref().map(|at| at.canonical().as_sharding())),
             },
+            LeafComponent::WrittenSharding => Self::Place(placement.as_ref().map(Placement::as_sharding)),
             LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
-            LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(axes(at.sharding.as_ref()?)))),
+            LeafComponent::Mesh => {
+                Self::Place(placement.as_ref().and_then(|at| Some(sharding_type(at.sharding.as_ref()?))))
+            }
             LeafComponent::MemoryKind => {
                 let kind = placement.as_ref().and_then(memory_kind).filter(|kind| *kind == "pinned_host");
                 Self::Place(kind.map(str::to_owned))
@@ -51,8 +57,18 @@ fn memory_kind(at: &Placement) -> Option<&str> {
     at.memory_kind.as_deref().filter(|kind| *kind != "device")
 }
 
-pub(super) fn axes(named: &Sharding) -> String {
-    named.mesh.iter().map(|(axis, size)| format!("{axis}: {size}")).collect::<Vec<_>>().join(", ")
+/// What the type of an array says of where it is: the mesh, without its devices, and the part of the spec that is over explicit
+/// axes.
+pub(super) fn sharding_type(named: &Sharding) -> String {
+    let mut axes = named.axes().collect::<Vec<_>>().join(", ");
+    let of = |split: &Split| split.axes().iter().filter(|axis| named.explicit.contains(axis)).cloned().collect();
+    let mut spec: Vec<Vec<Name>> = named.spec.iter().map(of).collect();
+    spec.truncate(spec.iter().rposition(|split| !split.is_empty()).map_or(0, |last| last + 1));
+    if !spec.is_empty() {
+        let spec = spec.into_iter().map(|axes| Split::OverAll(axes).canonical());
+        axes += &format!(", {}", Sharding { spec: spec.collect(), ..named.clone() }.spec());
+    }
+    axes
 }
 
 /// The order of the dimensions, where it is not the default one.
@@ -62,19 +78,38 @@ fn layout(at: &Placement) -> Option<String> {
     (!usual).then(|| format!("{order:?}"))
 }
 
-/// What XLA makes of a sharding: how many devices, and into how many parts each dimension is split.
+/// What XLA makes of a sharding: how many devices, into how many parts each dimension is split, and which device has which
+/// part, if that isn't in their order.
 pub(super) fn partition(at: &Placement) -> Option<String> {
     let named = at.sharding.as_ref()?;
     let count = named.devices().len();
-    let mut parts: Vec<u32> = named
-        .spec
-        .iter()
-        .map(|axis| axis.as_ref().and_then(|axis| named.mesh.get(axis)).copied().unwrap_or(1))
-        .collect();
+    if count <= 1 {
+        return None;
+    }
+    let mut parts: Vec<usize> = named.parts().collect();
+    let tiles: Vec<usize> = (0..count).map(|position| tile(named, position)).collect();
+    let each = (count / parts.iter().product::<usize>().max(1)).max(1);
+    let in_order = tiles.iter().enumerate().all(|(position, tile)| *tile == position / each);
     while parts.last() == Some(&1) {
         parts.pop();
     }
-    (count > 1).then(|| format!("{parts:?} on {count} devices"))
+    let order = if in_order { String::new() } else { format!(", parts {tiles:?}") };
+    Some(format!("{parts:?} on {count} devices{order}"))
+}
+
+/// Which part the device at that position of the mesh has, counted row by row.
+fn tile(named: &Sharding, position: usize) -> usize {
+    let mut coordinates = IndexMap::new();
+    let mut rest = position;
+    for (axis, size) in named.mesh.iter().rev() {
+        coordinates.insert(axis, rest % *size as usize);
+        rest /= *size as usize;
+    }
+    let axes = named.spec.iter().flat_map(Split::axes);
+    axes.fold(0, |tile, axis| {
+        let size = named.mesh.get(axis).map_or(1, |size| *size as usize);
+        tile * size + coordinates.get(axis).copied().unwrap_or_default()
+    })
 }
 
 /// The devices that an argument asks the program to run on.
@@ -86,8 +121,11 @@ impl fmt::Display for Facet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shape(shape) => write!(f, "{shape:?}"),
-            Self::Dtype(_, Some(prng)) => write!(f, "key<{}>", prng.tag()),
-            Self::Dtype(dtype, None) => write!(f, "{dtype}"),
+            Self::Dtype(dtype, prng, false) => match prng {
+                Some(prng) => write!(f, "key<{}>", prng.tag()),
+                None => write!(f, "{dtype}"),
+            },
+            Self::Dtype(dtype, prng, true) => write!(f, "Ref{{{}}}", Self::Dtype(*dtype, *prng, false)),
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::Device(device) => write!(f, "device {device}"),
             Self::Devices(devices) => write!(f, "{devices:?}"),
@@ -102,7 +140,7 @@ pub(super) fn leaf_word(component: LeafComponent) -> &'static str {
         LeafComponent::Shape => "shape",
         LeafComponent::CanonicalDtype => "dtype",
         LeafComponent::WeakType => "weak_type",
-        LeafComponent::Sharding => "sharding",
+        LeafComponent::Sharding | LeafComponent::WrittenSharding => "sharding",
         LeafComponent::Mesh => "mesh",
         LeafComponent::MemoryKind => "memory space",
         LeafComponent::Memory => "memory kind",

@@ -11,7 +11,7 @@ use rustc_hash::FxHasher;
 
 use super::ambient::{Ambient, Mesh};
 use super::arguments::{Arguments, Invocation, Item};
-use super::facet::{Facet, axes, partition};
+use super::facet::{Facet, partition, sharding_type};
 use super::leaf::{Aval, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
 use super::python;
@@ -398,7 +398,7 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             Part::Plain("out_shardings", texts(&mut out_sharding(call).map(word).into_iter()))
         }
         CallComponent::OutMesh => {
-            let mesh = out_sharding(call).and_then(|at| at.sharding.as_ref()).map(axes);
+            let mesh = out_sharding(call).and_then(|at| at.sharding.as_ref()).map(sharding_type);
             Part::Plain("mesh of out_shardings", texts(&mut mesh.into_iter()))
         }
         CallComponent::OutDevices => {

@@ -16,6 +16,8 @@ pub struct Aval {
     pub shape: Vec<u64>,
     pub dtype: Dtype,
     pub prng: Option<Prng>,
+    /// Whether it is a reference to such an array.
+    pub is_ref: bool,
     pub weak: bool,
     /// Below the fast path the leaf counts as strongly typed.
     pub strong_when_missed: bool,
@@ -29,7 +31,8 @@ impl fmt::Display for Aval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let weak = if self.weak && !self.strong_when_missed { "~" } else { "" };
         let prng = self.prng.map(|prng| prng.tag()).unwrap_or_default();
-        write!(f, "{weak}{}{prng}{:?}", self.dtype, self.shape)
+        let array = format!("{weak}{}{prng}{:?}", self.dtype, self.shape);
+        if self.is_ref { write!(f, "Ref{{{array}}}") } else { f.write_str(&array) }
     }
 }
 
@@ -200,6 +203,7 @@ pub(super) fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
         },
         Kind::Tracer(value) => leaf_kind(value, x64),
         Kind::ShapeDtypeStruct(_) => LeafKind::ShapeDtypeStruct,
+        Kind::ArrayRef(_) => LeafKind::ArrayRef,
         Kind::NumpyScalar(dtype, _) if dtype.is_foreign() => LeafKind::ForeignScalar,
         Kind::NumpyScalar(..) => LeafKind::NumpyScalar,
         Kind::Int(value) if !fits(*value, x64) => LeafKind::BigInt,
@@ -223,6 +227,7 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
             shape: Vec::new(),
             dtype: Dtype::named(dtype)?.canonical(x64),
             prng: None,
+            is_ref: false,
             weak,
             strong_when_missed: false,
             placement: None,
@@ -235,6 +240,13 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
             let dtype = array.dtype.canonical(x64);
             aval(&Rc::new(Kind::Array(Arc::new(Array { dtype, ..Array::clone(array) }))), x64)
         }
+        Kind::ArrayRef(array) => {
+            let mut aval = aval(&Rc::new(Kind::Array(Arc::clone(array))), x64)?;
+            aval.is_ref = true;
+            // Whatever the array was that it was made from.
+            aval.placement.iter_mut().for_each(|at| at.committed = true);
+            Some(aval)
+        }
         Kind::Array(array) => Some(Aval {
             shape: array.shape.clone(),
             // A jax.Array that was made under x64 keeps its dtype without it.
@@ -246,6 +258,7 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
                 Library::Key { prng, .. } => Some(prng),
                 _ => None,
             },
+            is_ref: false,
             weak: matches!(array.library, Library::Jax { weak: true, .. }),
             strong_when_missed: false,
             placement: match &array.library {

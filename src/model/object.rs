@@ -76,6 +76,8 @@ pub enum Kind {
     /// `jnp.float32` and its like: objects of jax that compare and hash as the scalar type.
     JaxScalarType(Dtype),
     ShapeDtypeStruct(Arc<Array>),
+    /// A reference to an array, which is compared by its identity.
+    ArrayRef(Arc<Array>),
     PartitionSpec(Vec<Option<Name>>),
     Treedef(Treedef),
     Class(Rc<ClassObject>),

@@ -446,6 +446,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::Mapped(_)
         | Kind::Object(_)
         | Kind::Tracer(_)
+        | Kind::ArrayRef(_)
         | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
         Kind::NumpyScalar(dtype, value) => (dtype, value.to_bits()).hash(&mut hasher),
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => unreachable!("numbers were hashed above"),
@@ -596,6 +597,7 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Set(_) => "{…}".to_owned(),
         Kind::Bytearray(text) => format!("bytearray(b'{text}')"),
         Kind::ShapeDtypeStruct(array) => format!("ShapeDtypeStruct({array})"),
+        Kind::ArrayRef(array) => format!("Ref({array})"),
         Kind::PartitionSpec(_) => "P(…)".to_owned(),
         Kind::Treedef(_) => "PyTreeDef(…)".to_owned(),
         Kind::ModuleWrapper(by, func) => format!("{by}({})", repr(func)),

@@ -66,8 +66,8 @@ pub(super) fn shardings_are_known(
     if !matches!(call.via, Via::Call | Via::Trace | Via::Lower | Via::Compile) {
         return unknown("under a transformation");
     }
-    if ambient.set_mesh.is_some() || ambient.mesh.is_some() || ambient.guarded {
-        return unknown("under a mesh or a transfer guard");
+    if ambient.guarded {
+        return unknown("under a transfer guard");
     }
     for leaf in arguments.leaves.iter() {
         let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
@@ -87,10 +87,7 @@ pub(super) fn shardings_are_known(
 /// Whether an array of that shape can have the sharding.
 fn divides(at: &Placement, shape: &[u64]) -> bool {
     let Some(named) = &at.sharding else { return true };
-    named.spec.len() <= shape.len()
-        && named.spec.iter().zip(shape).all(|(axis, size)| {
-            axis.as_ref().is_none_or(|axis| named.mesh.get(axis).is_some_and(|parts| size % u64::from(*parts) == 0))
-        })
+    named.spec.len() <= shape.len() && named.parts().zip(shape).all(|(parts, size)| size % parts as u64 == 0)
 }
 
 /// The arguments of one program are where `in_shardings` say, and it lives on one set of devices, those of `jax.set_mesh` if
@@ -142,8 +139,8 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
     let kept = || arguments.leaves.iter().filter(|leaf| leaf.kept);
     let given = || kept().find_map(|leaf| leaf.lowered().placement.clone().filter(Placement::is_committed));
     let committed = returned.or_else(given).or_else(|| {
-        let Mesh { axes, devices } = ambient.set_mesh.clone()?;
-        let sharding = Sharding { mesh: axes.into_iter().collect(), devices, spec: Vec::new() };
+        let Mesh { axes: mesh, explicit, devices } = ambient.set_mesh.clone()?;
+        let sharding = Sharding { mesh, explicit, devices, spec: Vec::new() };
         Some(Placement { sharding: Some(sharding), ..Placement::default() })
     });
     let device = match (&ambient.default_device, &committed) {

@@ -301,6 +301,8 @@ pub enum LeafKind {
     NumberSubclass,
     /// A `jax.ShapeDtypeStruct`.
     ShapeDtypeStruct,
+    /// A reference to an array, `jax.new_ref`.
+    ArrayRef,
     /// Anything else.
     Other,
 }
@@ -430,7 +432,10 @@ pub enum LeafComponent {
     WeakType,
     /// The sharding, which NumPy arrays and Python scalars have none of.
     Sharding,
-    /// The mesh of a named sharding, which is part of the aval.
+    /// The same, where a spec that has a tuple of one axis is another one than that of the axis.
+    WrittenSharding,
+    /// The mesh of a named sharding without its devices, and how the array is split over the explicit ones of its axes: what is
+    /// part of the aval.
     Mesh,
     /// The memory space of the aval: the host's, or the device's, which `unpinned_host` counts to.
     MemoryKind,
@@ -444,7 +449,7 @@ pub enum LeafComponent {
     KnownLayout,
     /// The devices that it is committed to.
     Device,
-    /// Into how many parts each dimension is split, on how many devices; whatever the mesh is called.
+    /// Into how many parts each dimension is split, on how many devices, and which has which; whatever the mesh is called.
     Partition,
 }
 

@@ -96,6 +96,18 @@ fn verdicts_are_read(#[case] yaml: &str, #[case] verdict: Verdict) {
 #[case("{classes: {N: {node: {}}}, steps: [{call: {args: [{new: {class: N}}]}}]}", "`children` is missing")]
 #[case("{steps: [{call: {args: [{output: {call: 1}}]}}]}", "call 1 has not happened yet")]
 #[case("{steps: [{call: {args: ['f32[]@1']}}]}", "needs `devices: 2`")]
+#[case(
+    "{steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {sharding: {mesh: {y: 1}, spec: [x]}}}}]}}]}",
+    "the mesh has no axis `x`"
+)]
+#[case(
+    "{steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {sharding: {mesh: {x: 1}, spec: [[x, x]]}}}}]}}]}",
+    "the mesh has no axis `x`"
+)]
+#[case(
+    "{steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {sharding: {mesh: {y: 1}, explicit: [x]}}}}]}}]}",
+    "the mesh has no axis `x`"
+)]
 fn what_cannot_run_is_refused(#[case] yaml: &str, #[case] reason: &str) {
     let error = from_yaml::<Case>(yaml).unwrap().validate().unwrap_err().to_string();
     assert!(error.contains(reason), "{error}");

@@ -84,12 +84,13 @@ fn a_defect_is_found_and_made_small(
     #[case] lie: fn(&Json, usize) -> Option<Json>,
     #[case] most_values: usize,
 ) {
-    let campaign = campaign("jax.jit", super::common::NEWEST, 10_000, |_| true);
+    let campaign = campaign("jax.jit", super::common::NEWEST, 40_000, |_| true);
     let summary = run(&campaign, Liar::new("jax.jit", move |case| rewritten(case, lie)));
     let found = summary.findings.iter().filter(|finding| finding.alone == Alone::Target);
     let smallest = found.min_by_key(|finding| size(&finding.case)).expect("the defect is found");
     assert!(smallest.case.steps.len() <= 2);
-    assert!(size(&smallest.case) <= most_values, "{} values", size(&smallest.case));
+    let values = size(&smallest.case);
+    assert!(values <= most_values, "{values} values: {}", text::to_yaml(&smallest.case));
     let name = format!("finding-{}", context.description.expect("every case has a name"));
     crate::snapshot!(name, finding(1, smallest, Some("jitkey replay findings/….yaml --target …"), Style::PLAIN));
 }

@@ -190,7 +190,16 @@ fn a_repair_compiles_once(
 /// Whole programs, of several libraries: every call does what the model says, and prints the same.
 #[rstest]
 fn a_program_is_predicted(
-    #[values("training_linen", "training_equinox", "training_sharded", "threads_and_effects", "nested_calls")] program: &str,
+    #[values(
+        "training_linen",
+        "training_equinox",
+        "training_sharded",
+        "threads_and_effects",
+        "nested_calls",
+        "meshes",
+        "references"
+    )]
+    program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
 ) {
     record(program, version);
@@ -316,6 +325,29 @@ fn a_miss_with_nothing_near_says_why(
     let said = text(&explained, Style::PLAIN);
     assert!(said.contains("No key is near to it:") && said.contains(&advice.says), "{said}");
     assert!(call.tried.is_none() && explained.repair(2, &SPEC).is_none());
+}
+
+/// After a clearing the only key can be that of another function, made in the same place: that one says nothing.
+#[test]
+fn another_function_is_not_what_is_near() {
+    let of = |function: &str| {
+        line("jax.jit", "1", "", TRACED)
+            .replace("step_1", function)
+            .replace("\"name\": \"step\"", &format!(r#""name": "step", "wrapper": "of_{function}""#))
+    };
+    let objects =
+        r#""objects": {"f_1": {"def": {"name": "step at a.py:1"}}, "f_2": {"def": {"name": "step at a.py:1"}}}, "#;
+    let cleared = r#"{"clear": "jax", "after": 2}"#.to_owned();
+    let told = of("f_1").replacen('{', &format!("{{{objects}"), 1);
+    let mut lines = vec![told, of("f_2"), cleared, of("f_1"), of("f_2")];
+    for (line, number) in lines.iter_mut().filter(|line| line.contains("api")).zip(1..) {
+        *line = line.replacen('{', &format!(r#"{{"number": {number}, "#), 1);
+    }
+    let explained = explained(&lines);
+    for call in &explained.calls[2..] {
+        assert!(call.is_predicted() && call.is_again(), "{explained:#?}");
+        assert_eq!(call.advice[0].as_ref().unwrap().cause, "cleared", "{explained:#?}");
+    }
 }
 
 /// Nor does what can't be read of an aside matter to more than that.

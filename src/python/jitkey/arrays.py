@@ -72,6 +72,14 @@ def shape_dtype_struct(text: str) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(_shape(parts), dtype, **options)
 
 
+def array_ref(text: str) -> Any:
+    """A new reference to the array that the text describes. Raises `Unsupported` if jax has none."""
+    make = getattr(jax, "new_ref", None) or getattr(jax, "array_ref", None)
+    if make is None:
+        raise Unsupported("jax.new_ref")
+    return make(_jax(_parse(text), {}, shared=False))
+
+
 def _parse(text: str) -> dict[str, Any]:
     match = _TEXT.fullmatch(text)
     if match is None:
@@ -183,9 +191,10 @@ def sharding(placement: dict[str, Any]) -> jax.sharding.Sharding:
     """The sharding of what is placed so."""
     kind = {"memory_kind": placement["memory_kind"]} if placement.get("memory_kind") else {}
     if placement.get("sharding"):
-        spec = jax.sharding.PartitionSpec(*placement["sharding"].get("spec", ()))
-        over = mesh(placement["sharding"]["mesh"], placement["sharding"].get("devices"))
-        return jax.sharding.NamedSharding(over, spec, **kind)
+        named = placement["sharding"]
+        splits = [tuple(split) if isinstance(split, list) else split for split in named.get("spec", ())]
+        over = mesh(named["mesh"], named.get("devices"), named.get("explicit"))
+        return jax.sharding.NamedSharding(over, jax.sharding.PartitionSpec(*splits), **kind)
     return jax.sharding.SingleDeviceSharding(_device(placement.get("device", 0)), **kind)
 
 
@@ -199,11 +208,20 @@ def _layout(order: tuple[int, ...], sharding: Any) -> Any:
     return layout.Layout(layout.DeviceLocalLayout(order), sharding)
 
 
-def mesh(axes: dict[str, int], numbers: list[int] | None = None) -> jax.sharding.Mesh:
-    """A mesh of these axes over the devices of these numbers, or the first ones."""
+def mesh(
+    axes: dict[str, int], numbers: list[int] | None = None, explicit: list[str] | None = None
+) -> jax.sharding.Mesh:
+    """A mesh of these axes over the devices of these numbers, or the first ones; raises `Unsupported` for explicit ones if jax
+    has none."""
     sizes = tuple(axes.values())
-    devices = [_device(number) for number in numbers or range(int(np.prod(sizes)))]
-    return jax.sharding.Mesh(np.array(devices).reshape(sizes), tuple(axes))
+    devices = np.array([_device(number) for number in numbers or range(int(np.prod(sizes)))]).reshape(sizes)
+    if not explicit:
+        return jax.sharding.Mesh(devices, tuple(axes))
+    kinds = getattr(jax.sharding, "AxisType", None)
+    if kinds is None:
+        raise Unsupported("explicit axes")
+    types = tuple(kinds.Explicit if axis in explicit else kinds.Auto for axis in axes)
+    return jax.sharding.Mesh(devices, tuple(axes), axis_types=types)
 
 
 def _key(parts: dict[str, Any]) -> jax.Array:

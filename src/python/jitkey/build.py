@@ -215,6 +215,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "dtype": lambda _, name: numpy_dtype(name),
     "scalar_type": lambda _, name: numpy_dtype(name).type,
     "shape_dtype_struct": lambda _, text: arrays.shape_dtype_struct(text),
+    "array_ref": lambda _, text: arrays.array_ref(text),
     "partition_spec": lambda _, axes: jax.sharding.PartitionSpec(*axes),
     "treedef": lambda b, form: b._collection(lambda built: jax.tree_util.tree_structure(built[0]), [form]),
     "class": lambda b, name: b._class(name).made,

@@ -31,12 +31,13 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
             stack.enter_context(enable_x64(context["x64"]))
         if context.get("default_device") is not None:
             stack.enter_context(_default_device(context["default_device"]))
+        over = context.get("mesh_devices"), context.get("mesh_explicit")
         if context.get("mesh"):
-            stack.enter_context(mesh(context["mesh"], context.get("mesh_devices")))
+            stack.enter_context(mesh(context["mesh"], *over))
         if context.get("set_mesh"):
             if not hasattr(jax, "set_mesh"):
                 raise Unsupported("jax.set_mesh")
-            stack.enter_context(jax.set_mesh(mesh(context["set_mesh"], context.get("mesh_devices"))))
+            stack.enter_context(jax.set_mesh(mesh(context["set_mesh"], *over)))
         if context.get("xla_metadata"):
             values = {name: build(value) for name, value in context["xla_metadata"].items()}
             stack.enter_context(_xla_metadata(values))

@@ -114,9 +114,16 @@ def _probe() -> str:
     return _probed[state]
 
 
+def is_ref(value: Any) -> bool:
+    """Whether it stands for a reference to an array, inside of a trace."""
+    return isinstance(value, jax.core.Tracer) and type(value.aval).__name__ == "AbstractRef"
+
+
 def typed(value: Any) -> str:
     """The value with the types of everything in it."""
     kind = type(value)
+    if is_ref(value):
+        return f"ref {value.aval}"
     if isinstance(value, jax.core.Tracer):
         return _aval(value.aval.dtype, value.aval.shape, getattr(value.aval, "weak_type", False))
     if isinstance(value, (jax.Array, np.ndarray)):

@@ -27,11 +27,11 @@ NEEDS = {
 
 
 def prepare() -> None:
-    """Sets the environment that jax reads once, on import: CPU only, and two devices to tell apart."""
+    """Sets the environment that jax reads once, on import: CPU only, and devices for a mesh of two axes."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     flags = os.environ.get("XLA_FLAGS", "")
     if DEVICES not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} {DEVICES}=2".strip()
+        os.environ["XLA_FLAGS"] = f"{flags} {DEVICES}=4".strip()
     warnings.simplefilter("ignore")
     logging.getLogger("jax").setLevel(logging.ERROR)
 

@@ -44,7 +44,8 @@ def array_leaves(used: Iterable[Any], _given: tuple[Any, ...], seen: Any) -> lis
             found = tree_leaves(value)
         except Exception:  # For instance a dict that can't be sorted, as a static argument.
             continue
-        leaves.extend(leaf for leaf in found if isinstance(leaf, jax.Array))
+        leaves.extend(leaf for leaf in found if isinstance(leaf, jax.Array) and not digest.is_ref(leaf))
+        leaves.extend(leaf[...] for leaf in found if digest.is_ref(leaf))
     return digest.traced(seen, leaves)
 
 

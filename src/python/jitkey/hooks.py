@@ -172,11 +172,17 @@ def _fast_path_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
             runs = getattr(executable, "unsafe_call", None)
             if getattr(runs, "ordered_effects", False):
                 local.effect = "ordered"
-            elif getattr(runs, "has_unordered_effects", False) or getattr(runs, "has_host_callbacks", False):
+            elif getattr(runs, "has_unordered_effects", False) or getattr(runs, "has_host_callbacks", False) or _uses_refs(args):
                 local.effect = "unordered"
         return data
 
     return hook
+
+
+def _uses_refs(parts: tuple[Any, ...]) -> bool:
+    """Whether one of the parts of a program are effects of which one is on a reference to an array."""
+    effects = [effect for part in parts if isinstance(part, (set, frozenset)) for effect in part]
+    return any(base.__name__ == "RefEffect" for effect in effects for base in type(effect).__mro__)
 
 
 def _clearing_hooked(scope: str, original: Callable[[], None]) -> Callable[[], None]:
@@ -199,12 +205,12 @@ def _evicting_hooked(original: Callable[[Any], None]) -> Callable[[Any], None]:
     return hook
 
 
-def _compiling_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
+def _stage_hooked(original: Callable[..., Any], via: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(self, *args, **kwargs)
         if active is not None and all(option is None for option in (*args, *kwargs.values())):
-            active.compiled(self)
+            active.went_on(self, via, made)
         return made
 
     return hook
@@ -246,7 +252,9 @@ def install() -> None:
                 local.inferring -= 1
 
         pjit._infer_params = hook
-        jax.stages.Lowered.compile = _compiling_hooked(jax.stages.Lowered.compile)  # type: ignore[method-assign]
+        stages: Any = jax.stages
+        stages.Traced.lower = _stage_hooked(stages.Traced.lower, "lower")
+        stages.Lowered.compile = _stage_hooked(stages.Lowered.compile, "compile")
         pjit._get_fastpath_data = _fast_path_hooked(pjit._get_fastpath_data)
         jax.monitoring.register_event_duration_secs_listener(_listen)
         if hasattr(os, "register_at_fork"):
@@ -262,6 +270,7 @@ def hook_equinox() -> None:
     equinox: Any = sys.modules["equinox"]
     made = type(equinox.filter_jit(lambda: None))
     made.__call__ = _hooked("equinox.filter_jit", made.__call__)
+    made.lower = _hooked("equinox.filter_jit", made.lower, "lower")
     equinox.clear_caches = _clearing_hooked("equinox", equinox.clear_caches)
 
 

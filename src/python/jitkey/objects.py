@@ -14,12 +14,13 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src import core
 from jax._src.array import ArrayImpl
 from jax._src.tree_util import default_registry
 
 from .dtypes import dtype_name
 from .errors import Unsupported
-from .record import Recorder, equal, identifier, is_module, tracer
+from .record import Recorder, equal, identifier, is_module, placement, tracer, written_aval
 from .source import body, function_text, is_program
 
 ARRAYS = 4096
@@ -30,6 +31,9 @@ TEXT = 60
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 """A name that a case can have."""
+
+_REF: Any = getattr(jax.core, "Ref", None) or getattr(core, "Ref", None)
+"""The class of references to arrays, if jax has one."""
 
 A_JIT = jax.jit(lambda: None)
 
@@ -87,7 +91,7 @@ class Objects(Recorder):
         if isinstance(value, jax.core.Tracer):
             return tracer(value)
         if type(value) is not ArrayImpl:
-            return super().value(value)
+            return super().value(value) if _REF is None or type(value) is not _REF else self._reference(value)
         if value.is_deleted():
             raise Unsupported("recording an array that was deleted")
         aval, sharding = value.aval, value.sharding
@@ -98,6 +102,18 @@ class Objects(Recorder):
             # Both are held, so that their ids are theirs alone.
             self._arrays[key] = (super().value(value), aval, sharding)
         return self._arrays[key][0]
+
+    def _reference(self, value: Any) -> Any:
+        """A `jax.Ref`, which is one object through all calls."""
+        name = self.name_of(value)
+        if name is None:
+            if placement(value.sharding) != {"device": 0}:
+                raise Unsupported("recording a reference to an array elsewhere")
+            name = self.fresh("Ref")
+            self.objects[name] = {"array_ref": written_aval(value.aval.inner_aval)}
+            self._keep(value, name)
+        self.used.add(name)
+        return {"ref": name}
 
     def static(self, value: Any) -> Any:
         """A value that is compared and hashed as a whole."""

@@ -76,7 +76,7 @@ class Recorder:
         if isinstance(value, jax.Array):
             return _array(value)
         if kind is jax.ShapeDtypeStruct and getattr(value, "sharding", None) is None:
-            return {"shape_dtype_struct": _weak_aval(value)}
+            return {"shape_dtype_struct": written_aval(value)}
         return self._instance(value)
 
     def _all(self, values: Any) -> list[Any]:
@@ -151,47 +151,52 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def tracer(value: Any) -> Any:
-    """What stands for an array inside of a trace. Raises `Unsupported` for one whose type says where it is."""
-    mesh = getattr(getattr(value.aval, "sharding", None), "mesh", None)
-    explicit = any(kind.name == "Explicit" for kind in getattr(mesh, "axis_types", None) or ())
-    if explicit or not isinstance(value.aval, core.ShapedArray):
+    """What stands for an array inside of a trace; its type has a mesh without devices. Raises `Unsupported` for a type that a case
+    has no words for."""
+    if not isinstance(value.aval, core.ShapedArray):
         raise Unsupported(f"recording an array of the type {value.aval}")
-    return _weak_aval(value)
+    aval, sharding = written_aval(value), getattr(value.aval, "sharding", None)
+    if sharding is None or sharding.mesh.empty:
+        return aval
+    return {"array": {"aval": aval, "placement": {"sharding": _named_sharding(sharding)}}}
 
 
 def _array(value: jax.Array) -> Any:
-    aval, place = _weak_aval(value), placement(value.sharding)
-    if "sharding" in place:
-        return {"array": {"aval": aval, "placement": place}}
-    if not value._committed:
-        return aval if place["device"] == 0 else {"array": {"aval": aval, "placement": place}}
-    return f"{aval}@{place['device']}"
+    aval, place = written_aval(value), placement(value.sharding)
+    if value._committed and list(place) == ["device"]:
+        return f"{aval}@{place['device']}"
+    return aval if place == {"device": 0} else {"array": {"aval": aval, "placement": place}}
 
 
 def placement(sharding: jax.sharding.Sharding) -> dict[str, Any]:
     """The sharding as a case writes where something is. Raises `Unsupported` for what it has no words for."""
+    devices = list(sharding.device_set)
+    usual = (None, devices[0].default_memory().kind)
+    kind = {} if sharding.memory_kind in usual else {"memory_kind": sharding.memory_kind}
     if isinstance(sharding, jax.sharding.NamedSharding):
-        return {"sharding": _named_sharding(sharding)}
+        return {"sharding": _named_sharding(sharding), **kind}
     if not isinstance(sharding, jax.sharding.SingleDeviceSharding):
         raise Unsupported(f"recording an array of the sharding {sharding}")
-    (device,) = sharding.device_set
-    return {"device": device.id}
+    return {"device": devices[0].id, **kind}
 
 
-def is_automatic(mesh: Any) -> bool:
-    """Whether it is a mesh of devices as a case makes it."""
-    explicit = any(kind.name != "Auto" for kind in getattr(mesh, "axis_types", None) or ())
-    return isinstance(mesh, jax.sharding.Mesh) and not explicit
+def explicit_axes(mesh: Any) -> list[str] | None:
+    """The axes of a mesh that are Explicit, if the others are Auto; None for what a case has no words for."""
+    kinds = [kind.name for kind in getattr(mesh, "axis_types", None) or ()]
+    if not set(kinds) <= {"Auto", "Explicit"}:
+        return None
+    return [axis for axis, kind in zip(mesh.axis_names, kinds, strict=False) if kind == "Explicit"]
 
 
 def _named_sharding(sharding: jax.sharding.NamedSharding) -> dict[str, Any]:
-    """A named sharding, if a case has words for it: each dimension split over one axis at most, in the default memory."""
-    mesh, spec = sharding.mesh, list(sharding.spec)
-    if not is_automatic(mesh) or sharding.memory_kind not in (None, "device", "unpinned_host") or not all(
-        axis is None or isinstance(axis, str) for axis in spec
-    ):
+    mesh, spec, explicit = sharding.mesh, sharding.spec, explicit_axes(sharding.mesh)
+    splits = [list(split) if isinstance(split, tuple) else split for split in spec]
+    said = all(split is None or isinstance(split, (str, list)) for split in splits)
+    if explicit is None or not said or getattr(spec, "unreduced", None) or getattr(spec, "reduced", None):
         raise Unsupported(f"recording an array of the sharding {sharding}")
-    return {"mesh": dict(mesh.shape), "devices": [device.id for device in mesh.devices.flat], "spec": spec}
+    form = {"mesh": dict(mesh.shape), "spec": splits}
+    form |= {"explicit": explicit} if explicit else {}
+    return {**form, "devices": [device.id for device in mesh.devices.flat]} if isinstance(mesh, jax.sharding.Mesh) else form
 
 
 def _implementation(value: Any) -> str:
@@ -200,7 +205,8 @@ def _implementation(value: Any) -> str:
     return _IMPLEMENTATIONS.get(name, name)
 
 
-def _weak_aval(value: Any) -> str:
+def written_aval(value: Any) -> str:
+    """Dtype and shape as a case writes them."""
     return ("~" if getattr(value, "weak_type", False) else "") + _aval(value)
 
 

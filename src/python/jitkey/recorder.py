@@ -32,7 +32,7 @@ from .errors import Unsupported, describe
 from .hooks import local
 from .objects import NAME, Objects, is_plain, taken
 from .observe import LAYERS
-from .record import is_automatic, placement
+from .record import explicit_axes, placement
 from .source import body, caller, code, codes, is_program, place, transformation
 
 VERSION = 1
@@ -43,6 +43,8 @@ KNOWN = 4096
 PATIENCE = 2.0
 """Seconds that a call waits while another thread's arguments are looked at, which can run code of the program's that waits for
 this thread."""
+GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
+"""The layers to which what is done ahead of time goes."""
 # Before jax 0.5 there is none.
 _DEVICE_CONTEXT: Any = getattr(jax_mesh, "device_context", None) or getattr(jax_config, "device_context", None)
 _encode = json.JSONEncoder(allow_nan=False).encode
@@ -84,6 +86,8 @@ class _Wrapper:
     function: Callable[[], Any]
     codes: frozenset[types.CodeType]
     options: dict[str, Any]
+    around: Callable[[], dict[str, Any]] | None = None
+    """What the options are under the mesh around a call, if they speak of one that isn't there before."""
     unknown: str | None = None
     """Why its options can't be recorded."""
 
@@ -106,8 +110,8 @@ class Recording:
         self._wrappers: dict[int, _Wrapper | None] = {}
         self._ended: list[str] = []
         self._begun = 0
-        self._lowered: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        """What `lower` made, with the number of the call, since caches were cleared."""
+        self._stages: weakref.WeakKeyDictionary[Any, tuple[str, int]] = weakref.WeakKeyDictionary()
+        """What `trace` and `lower` made, with the API and the number of the call, since caches were cleared."""
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._untraced = [holder for name, holder in jax.config._value_holders.items() if name in flags.UNTRACED]
         self._usual = len(jax_config.trace_context())
@@ -134,9 +138,8 @@ class Recording:
             via,
             signature,
         )
-        if via == "lower":
-            with contextlib.suppress(AttributeError, TypeError):  # A version of jax that keeps it elsewhere.
-                self._lowered[made._lowering] = line["number"]
+        if via in ("trace", "lower"):
+            self._stage_is(made, (api, line["number"]))
         return made
 
     def traced(self, api: str, wrapper: Any, args: Any, kwargs: Any, via: str) -> None:
@@ -168,12 +171,17 @@ class Recording:
         if (aside or news) and self._aside(aside, news) and signature is not None:
             self._known.remember(signature, self._begun, frozenset(self._objects.used))
 
-    def compiled(self, lowered: Any) -> None:
-        """Records that what `lower` made was compiled."""
-        with contextlib.suppress(AttributeError, TypeError):
-            number = self._lowered.pop(lowered._lowering, None)
-            if number is not None:
-                self._aside({"api": "jax.jit", "again": number, "via": "compile"}, {})
+    def went_on(self, stage: Any, via: str, made: Any) -> None:
+        """Records that what `trace` made was lowered, or what `lower` made compiled."""
+        with contextlib.suppress(TypeError):
+            call = self._stages.pop(_stage(stage), None)
+            if call is not None:
+                self._aside({"api": call[0], "again": call[1], "via": via}, {})
+                self._stage_is(made, call)
+
+    def _stage_is(self, stage: Any, call: tuple[str, int]) -> None:
+        with contextlib.suppress(TypeError):
+            self._stages[_stage(stage)] = call
 
     def _aside(self, aside: dict[str, Any] | None, news: dict[str, Any]) -> bool:
         return self._write({"aside": aside, "after": self._begun, **news})
@@ -212,7 +220,7 @@ class Recording:
     def cleared(self, scope: Any) -> None:
         """Records that caches were cleared."""
         self._known.forget_all()
-        self._lowered.clear()
+        self._stages.clear()
         self._write({"clear": scope, "after": self._begun})
 
     def _watched(
@@ -250,8 +258,8 @@ class Recording:
             raise
         finally:
             missed = local.missed or set()
-            if via != "call":
-                missed.discard("dispatch")
+            # What else is made meanwhile is made for an operation outside of the program.
+            missed &= GOES_TO.get(via, missed)
             if local.effect is not None:
                 line["effect"] = local.effect
             local.inside, local.missed = False, None
@@ -361,7 +369,7 @@ class Recording:
             "function": self._objects.one(function) if function is wrapped.function() else value(function),
             "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
             "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
-            "options": wrapped.options,
+            "options": wrapped.options if wrapped.around is None else wrapped.around(),
             "context": self._context(),
         }
 
@@ -380,6 +388,8 @@ class Recording:
         given.apply_defaults()
         args = given.args[:4] if "length" in given.arguments else given.args
         values = [self._objects.value(arg) for arg in args]
+        if any("array_ref" in form for form in self._objects.objects.values() if isinstance(form, dict)):
+            raise Unsupported("recording a loop over a reference")
         if "cond_fun" in given.arguments:
             self._objects.returns_a_truth_value(values[0])
         return {"args": values, "context": self._context()}
@@ -408,14 +418,16 @@ class Recording:
         by = transformation(fun)
         if by is not None:
             name = f"{by.co_name} of {name}"
-        options, unknown = {}, None
+        options, unknown, around = {}, None, None
+        held = weakref.ref(wrapper)
         try:
             options = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
+        except _UnderAMesh as error:
+            options, around = error.others, lambda: _jit_options(held(), _mesh_around())
         except Unsupported as error:
             unknown = str(error)
         except Exception as error:  # A version of jax that keeps them elsewhere.
             unknown = f"recording the options of a wrapper ({type(error).__name__})"
-        held = weakref.ref(wrapper)
         return _Wrapper(
             name=name,
             at=place(written),
@@ -424,6 +436,7 @@ class Recording:
             # The program's function may have been traced under another one before.
             codes=codes([fun]) | ({by} if by is not None else set()),
             options=options,
+            around=around,
             unknown=unknown,
         )
 
@@ -465,9 +478,11 @@ class Recording:
         meshes = [mesh for part in now if isinstance(part, tuple) for mesh in part if isinstance(mesh, jax.sharding.Mesh)]
         concrete = _set_mesh()
         for word, mesh in [("mesh", mesh) for mesh in meshes[:1]] + [("set_mesh", concrete)] * (concrete is not None):
-            if is_automatic(mesh):
+            explicit = explicit_axes(mesh)
+            if explicit is not None:
                 context[word] = dict(mesh.shape)
                 context["mesh_devices"] = [device.id for device in mesh.devices.flat]
+                context |= {"mesh_explicit": explicit} if explicit else {}
         of_users = [value for value in now[self._usual :] if value is not None and value is not False]
         if len(of_users) == 1:
             context["user"] = self._objects.static(of_users[0])
@@ -546,9 +561,23 @@ class _Known:
         self._using.clear()
 
 
-def _jit_options(wrapper: Any) -> dict[str, Any]:
-    """The options of a `jax.jit`, without those that a case has no word for. Raises whatever a version of jax that keeps them
-    elsewhere makes of the search."""
+def _stage(stage: Any) -> Any:
+    """What is the same of a stage in whatever it is wrapped: equinox wraps what jax's `lower` makes, and jax what does it."""
+    stage = getattr(stage, "lowered", stage)
+    return getattr(stage, "_lowering", stage)
+
+
+class _UnderAMesh(Exception):
+    """A `PartitionSpec` among the options, whose mesh is the one around each call; with the other options."""
+
+    def __init__(self, others: dict[str, Any]) -> None:
+        super().__init__()
+        self.others = others
+
+
+def _jit_options(wrapper: Any, mesh: Any = None) -> dict[str, Any]:
+    """The options of a `jax.jit`, without those that a case has no word for; `mesh` is the one around the call. Raises
+    `_UnderAMesh` if there has to be one, and whatever a version of jax that keeps them elsewhere makes of the search."""
     info = getattr(wrapper, "_jit_info", None)
     if info is None:  # jax 0.4 has it in the closure of what a miss calls.
         miss = inspect.unwrap(wrapper._cache_miss)
@@ -565,20 +594,23 @@ def _jit_options(wrapper: Any) -> dict[str, Any]:
         options["compiler_options"] = {
             name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs
         }
+    leaves = [*info.in_shardings_leaves, *info.out_shardings_leaves]
+    if mesh is None and any(isinstance(leaf, jax.sharding.PartitionSpec) for leaf in leaves):
+        raise _UnderAMesh(options)
     if info.user_specified_in_shardings:
-        asked = _shardings(info.in_shardings_treedef, info.in_shardings_leaves)
+        asked = _shardings(info.in_shardings_treedef, info.in_shardings_leaves, mesh)
         if asked is not None:
             options["in_shardings"] = asked
-    where = _shardings(info.out_shardings_treedef, info.out_shardings_leaves)
+    where = _shardings(info.out_shardings_treedef, info.out_shardings_leaves, mesh)
     if isinstance(where, dict):
         options["out_shardings"] = where
     return options
 
 
-def _shardings(treedef: Any, leaves: tuple[Any, ...]) -> Any:
+def _shardings(treedef: Any, leaves: tuple[Any, ...], mesh: Any) -> Any:
     """One sharding for all, or one for each argument; None for those of parts of arguments, which say no more than the arguments
     do that are there already. Raises `Unsupported` for shardings that a case has no words for."""
-    forms = [_asked(leaf) for leaf in leaves]
+    forms = [_asked(leaf, mesh) for leaf in leaves]
     if treedef.num_nodes == 1:
         return forms[0]
     if treedef.num_nodes == len(leaves) + 1 and any(forms) and treedef == jax.tree_util.tree_structure((0,) * len(leaves)):
@@ -586,7 +618,9 @@ def _shardings(treedef: Any, leaves: tuple[Any, ...]) -> Any:
     return None
 
 
-def _asked(sharding: Any) -> dict[str, Any] | None:
+def _asked(sharding: Any, mesh: Any) -> dict[str, Any] | None:
+    if isinstance(sharding, jax.sharding.PartitionSpec):
+        sharding = jax.sharding.NamedSharding(mesh, sharding)
     if type(getattr(sharding, "mesh", None)).__name__ == "AbstractMesh":
         # Where that is, what surrounds the call says.
         return None
@@ -609,6 +643,15 @@ def _set_mesh() -> Any:
     """The mesh of `jax.set_mesh`, which is in no context of a trace; there its shape is."""
     mesh = None if _DEVICE_CONTEXT is None else _DEVICE_CONTEXT.value
     return None if mesh is None or mesh.empty else mesh
+
+
+def _mesh_around() -> Any:
+    """The mesh that a `PartitionSpec` among the options speaks of. Raises `Unsupported` if there is none."""
+    entered = jax_mesh.thread_resources.env.physical_mesh
+    mesh = _set_mesh() or (None if entered.empty else entered)
+    if mesh is None:
+        raise Unsupported("recording a PartitionSpec without a mesh")
+    return mesh
 
 
 def _flag(name: str) -> Any:

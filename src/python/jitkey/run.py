@@ -31,7 +31,7 @@ everything raises RecursionError."""
 STACK = 256 * 2**20
 """Bytes of the thread's stack, of which the system gives what is used: as deep as cases are, so deep is what builds them."""
 
-SET_UP_ANEW = ("flags", "x64", "default_device", "mesh", "mesh_devices")
+SET_UP_ANEW = ("flags", "x64", "default_device", "mesh", "mesh_devices", "mesh_explicit")
 """The parts of a context under which jax sets up its own operations again."""
 
 VIAS_ON_THE_FAST_PATH = ("call", "vmap", "grad", "jvp")

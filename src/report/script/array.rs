@@ -1,7 +1,9 @@
 //! Arrays as Python expressions.
 
+use indexmap::IndexMap;
+
 use super::Writer;
-use crate::case::{Array, Dtype, Library, MemoryOrder, Name, Placement, Prng, Sharding, Subclass};
+use crate::case::{Array, Dtype, Library, MemoryOrder, Name, Placement, Prng, Sharding, Split, Subclass};
 
 impl Writer<'_> {
     /// The array, made as `src/python/jitkey/arrays.py` makes it.
@@ -88,8 +90,8 @@ impl Writer<'_> {
 pub(super) fn sharding(placement: &Placement) -> String {
     let kind = placement.memory_kind.as_ref().map(|kind| format!(", memory_kind=\"{kind}\"")).unwrap_or_default();
     match &placement.sharding {
-        Some(Sharding { mesh: axes, devices, spec }) => {
-            format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes, devices), partition_spec(spec))
+        Some(Sharding { mesh: axes, explicit, devices, spec }) => {
+            format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes, devices, explicit), partition_spec(spec))
         }
         None => format!("jax.sharding.SingleDeviceSharding({}{kind})", device(placement.device)),
     }
@@ -101,7 +103,10 @@ pub(super) fn device(number: u32) -> String {
 }
 
 /// A mesh of these axes over these devices, the first ones if none are given.
-pub(super) fn mesh<'n>(axes: impl IntoIterator<Item = (&'n Name, &'n u32)>, devices: &[u32]) -> String {
+pub(super) fn mesh(axes: &IndexMap<Name, u32>, devices: &[u32], explicit: &[Name]) -> String {
+    let kind = |axis| format!("jax.sharding.AxisType.{}", if explicit.contains(axis) { "Explicit" } else { "Auto" });
+    let kinds: Vec<_> = axes.keys().map(kind).collect();
+    let kinds = if explicit.is_empty() { String::new() } else { format!(", axis_types={}", tuple(&kinds)) };
     let (names, sizes): (Vec<_>, Vec<_>) = axes.into_iter().map(|(name, size)| (format!("\"{name}\""), *size)).unzip();
     let count: u32 = sizes.iter().product();
     let devices = match devices {
@@ -112,14 +117,18 @@ pub(super) fn mesh<'n>(axes: impl IntoIterator<Item = (&'n Name, &'n u32)>, devi
         [_] => devices,
         _ => format!("np.array({devices}).reshape({})", tuple(&sizes)),
     };
-    format!("jax.sharding.Mesh({devices}, {})", tuple(&names))
+    format!("jax.sharding.Mesh({devices}, {}{kinds})", tuple(&names))
 }
 
 /// `jax.sharding.PartitionSpec` of these axes.
-pub(super) fn partition_spec(axes: &[Option<Name>]) -> String {
-    let axes: Vec<_> =
-        axes.iter().map(|axis| axis.as_ref().map_or("None".to_owned(), |name| format!("\"{name}\""))).collect();
-    format!("jax.sharding.PartitionSpec({})", axes.join(", "))
+pub(super) fn partition_spec(splits: &[Split]) -> String {
+    let quoted = |axis: &Name| format!("\"{axis}\"");
+    let text = |split: &Split| match split {
+        Split::Whole => "None".to_owned(),
+        Split::Over(axis) => quoted(axis),
+        Split::OverAll(axes) => tuple(&axes.iter().map(quoted).collect::<Vec<_>>()),
+    };
+    format!("jax.sharding.PartitionSpec({})", splits.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
 /// A tuple of what is written already.

@@ -364,6 +364,7 @@ impl<'c> Writer<'c> {
             mesh: axes,
             set_mesh,
             mesh_devices,
+            mesh_explicit,
             xla_metadata,
             compute_on,
             user,
@@ -380,8 +381,9 @@ impl<'c> Writer<'c> {
             DefaultDevice::Number(number) => format!("jax.default_device({})", device(*number)),
             DefaultDevice::Platform(name) => format!("jax.default_device({})", string(name)),
         }));
-        managers.extend(axes.as_ref().map(|axes| mesh(axes, mesh_devices)));
-        managers.extend(set_mesh.as_ref().map(|axes| format!("jax.set_mesh({})", mesh(axes, mesh_devices))));
+        managers.extend(axes.as_ref().map(|axes| mesh(axes, mesh_devices, mesh_explicit)));
+        managers
+            .extend(set_mesh.as_ref().map(|axes| format!("jax.set_mesh({})", mesh(axes, mesh_devices, mesh_explicit))));
         if !xla_metadata.is_empty() {
             self.imports.insert("from jax.experimental.xla_metadata import set_xla_metadata".to_owned());
             let mut items = Vec::new();

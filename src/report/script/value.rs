@@ -4,7 +4,7 @@ use super::array::{numpy, partition_spec, scalar_type};
 use super::{ScriptError, Writer, array};
 use crate::case::{
     Class, DefaultDictForm, DictItems, Dtype, Form, Name, NestContainer, NestForm, NewForm, OutputForm, PartialForm,
-    Value,
+    Split, Value,
 };
 use indexmap::IndexMap;
 
@@ -57,7 +57,8 @@ impl Writer<'_> {
             Form::Dtype(dtype) => format!("np.dtype({})", numpy(*dtype)),
             Form::ScalarType(dtype) => scalar_type(*dtype),
             Form::ShapeDtypeStruct(text) => Self::shape_dtype_struct(&text.0),
-            Form::PartitionSpec(axes) => partition_spec(axes),
+            Form::ArrayRef(text) => format!("jax.new_ref({})", self.array(&text.0)),
+            Form::PartitionSpec(axes) => partition_spec(&axes.iter().map(Split::from).collect::<Vec<_>>()),
             Form::Treedef(value) => format!("jax.tree_util.tree_structure({})", self.value(value)?),
             Form::Class(name) | Form::Ref(name) => self.name(name)?,
             Form::New(new) => self.instance(new)?,

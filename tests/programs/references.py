@@ -1,0 +1,34 @@
+"""References to arrays (`jax.Ref`) through which functions count and accumulate."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+new_ref = getattr(jax, "new_ref", None) or getattr(jax, "array_ref", None)
+
+
+@jax.jit
+def accumulate(total, x):
+    total[...] += x
+    return x * 2
+
+
+@eqx.filter_jit
+def counted(count, x):
+    count[...] += 1
+    return x
+
+
+if new_ref is not None:
+    total, other = new_ref(jnp.zeros(3)), new_ref(jnp.zeros(3))
+    for x in (jnp.ones(3), jnp.ones(3), jnp.arange(3.0)):
+        accumulate(total, x), accumulate(other, x)
+    accumulate(new_ref(jnp.zeros(4)), jnp.ones(4))
+    total[...] = jnp.ones(3)
+    accumulate({"a": total}["a"], 1.0)
+    print(total[...], other[...])
+    count = new_ref(jnp.zeros((), int))
+    for _ in range(3):
+        counted(count, 1.0)
+    print(counted(new_ref(jnp.zeros((), int)), 1.0), count[...])
+print(jax.jit(lambda x: x)(1.0), jax.jit(lambda x: x)(2.0))
