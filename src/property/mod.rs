@@ -14,7 +14,7 @@ pub use yaml::mutated;
 use crate::case::{Behaviour, Call, Case, JitOptions, Layer, LayerSet, Step, Value, Verdict, text};
 use crate::generate::{Discard, Generator, Source, near};
 use crate::model::{Explanation, ModelError, Prediction, Simulation, behaviour, predict};
-use crate::spec::{Profile, Spec, SpecFile};
+use crate::spec::{Profile, Spec, SpecFile, lines};
 use crate::target::protocol::{HelloReply, Reply, Request};
 
 static SPEC: LazyLock<Spec> = LazyLock::new(Spec::embedded);
@@ -68,7 +68,7 @@ pub fn spec_text(input: &str) {
     let Err(errors) = Spec::from_files(files) else { return };
     assert!(!errors.0.is_empty(), "refused without a reason");
     for error in errors.0.iter().filter(|error| error.file.ends_with(name)) {
-        let there = error.line >= 1 && error.column >= 1 && error.line <= input.lines().count().max(1) + 1;
+        let there = error.line >= 1 && error.column >= 1 && error.line <= lines(input).count().max(1) + 1;
         assert!(there, "no such place: {error}");
     }
     assert!(!errors.to_string().is_empty());

@@ -15,7 +15,7 @@ use serde_yaml::Value as Tree;
 use super::check::{check_shape, check_variables};
 use super::fingerprint::Fingerprint;
 use super::follow::overlaid;
-use super::spans::{Spans, Step};
+use super::spans::{Spans, Step, lines};
 use super::{
     Cause, Causes, Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Habit, Mutant, Mutants, Profile,
     Rule, RuleFile, SourceRef, Version, follow, group,
@@ -327,7 +327,7 @@ impl Loader {
             subject: subject.map(str::to_owned),
             reason,
             suggestion: help,
-            excerpt: reader.file.text.lines().nth(line - 1).unwrap_or_default().to_owned(),
+            excerpt: lines(&reader.file.text).nth(line - 1).unwrap_or_default().to_owned(),
         });
     }
 

@@ -38,5 +38,6 @@ pub use rule::{
     Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile,
     ShapeDomain, SourceRef, TreeDomain,
 };
+pub use spans::lines;
 pub use tree::Tree;
 pub use version::{Requirement, Version};

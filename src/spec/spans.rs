@@ -3,6 +3,23 @@
 
 use saphyr_parser::{Event, Marker, Parser, Span};
 
+/// The lines of a text as YAML counts them: each of its line breaks ends one, a lone carriage return among them.
+///
+/// Source: `IS_BREAK` in libyaml, whose places [`serde_yaml`] tells.
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let Some(end) = text.find(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']) else {
+            return std::mem::take(&mut rest);
+        };
+        let (line, behind) = text.split_at(end);
+        let whole = if behind.starts_with("\r\n") { 2 } else { behind.chars().next().map_or(0, char::len_utf8) };
+        rest = Some(&behind[whole..]);
+        Some(line)
+    })
+}
+
 /// A step from a node to one inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
