@@ -96,9 +96,9 @@ pub enum Form {
     /// The scalar type itself, `numpy.float32`.
     ScalarType(Dtype),
     /// `jax.ShapeDtypeStruct` of that aval.
-    ShapeDtypeStruct(#[cfg_attr(feature = "schema", schemars(with = "String"))] ArrayText),
+    ShapeDtypeStruct(#[cfg_attr(feature = "schema", schemars(with = "ArrayTextForm"))] ArrayText),
     /// `jax.new_ref` of that array: a reference, through which a function changes it.
-    ArrayRef(#[cfg_attr(feature = "schema", schemars(with = "String"))] ArrayText),
+    ArrayRef(#[cfg_attr(feature = "schema", schemars(with = "ArrayTextForm"))] ArrayText),
     /// `jax.sharding.PartitionSpec`: for each dimension an axis name or null.
     PartitionSpec(Vec<Option<Name>>),
     /// The `PyTreeDef` of a value.
@@ -160,20 +160,39 @@ impl fmt::Display for Real {
     }
 }
 
-/// An [`Array`] in the short notation where no other value can stand.
+/// An [`Array`] where no other value can stand, in the short notation if that can say it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrayText(pub Array);
 
+/// In short notation, or with what that has no sign for.
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum ArrayTextForm {
+    Short(String),
+    Long(Box<ArrayForm>),
+}
+
 impl Serialize for ArrayText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.text().0)
+        let short = self.0.to_string();
+        let is_whole = short.parse::<Array>().is_ok_and(|read| read == self.0);
+        let form = if is_whole {
+            ArrayTextForm::Short(short)
+        } else {
+            ArrayTextForm::Long(Box::new(ArrayForm::from(&self.0)))
+        };
+        form.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for ArrayText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(de::Error::custom)
+        let read = match ArrayTextForm::deserialize(deserializer)? {
+            ArrayTextForm::Short(text) => text.parse(),
+            ArrayTextForm::Long(form) => (*form).try_into(),
+        };
+        read.map(Self).map_err(serde::de::Error::custom)
     }
 }
 

@@ -25,13 +25,15 @@ pub(super) enum Facet<'a> {
 
 impl<'a> Facet<'a> {
     pub fn of(component: LeafComponent, aval: &'a Aval, missed: bool) -> Self {
-        let Aval { shape, dtype, prng, is_ref, weak, strong_when_missed, placement, moved } = aval;
+        let Aval { shape, dtype, prng, is_ref, weak, strong_when_missed, placement, has_no_layout } = aval;
         match component {
             LeafComponent::Shape => Self::Shape(shape),
             LeafComponent::CanonicalDtype => Self::Dtype(*dtype, *prng, *is_ref),
             LeafComponent::WeakType => Self::Flag(*weak && !(missed && *strong_when_missed)),
             LeafComponent::Committed => Self::Flag(placement.as_ref().is_some_and(Placement::is_committed)),
-            LeafComponent::KnownLayout => Self::Flag(!moved && placement.as_ref().is_some_and(Placement::is_committed)),
+            LeafComponent::KnownLayout => {
+                Self::Flag(!has_no_layout && placement.as_ref().is_some_and(Placement::is_committed))
+            }
             LeafComponent::Sharding => match placement {
                 Some(Placement { device, sharding: None, memory_kind: None, .. }) => Self::Device(*device),
                 _ => Self::Place(placement.as_ref().map(|at| at.canonical().as_sharding())),

@@ -23,8 +23,9 @@ pub struct Aval {
     pub strong_when_missed: bool,
     /// `None` for what lives on no device yet.
     pub placement: Option<Placement>,
-    /// Whether it is where it is because of `in_shardings` alone, and was an array elsewhere before.
-    pub moved: bool,
+    /// Whether lowering doesn't know its layout: of a placeholder, and of what is where it is because of `in_shardings` alone and
+    /// was an array elsewhere before.
+    pub has_no_layout: bool,
 }
 
 impl fmt::Display for Aval {
@@ -168,7 +169,7 @@ impl Traits {
     pub fn lowered(&self) -> Rc<Aval> {
         let Some(asked) = &self.asked else { return Rc::clone(&self.aval) };
         let mut aval = Aval::clone(&self.aval);
-        aval.moved = aval.placement.as_ref().is_some_and(|at| !at.is_committed());
+        aval.has_no_layout = aval.placement.as_ref().is_some_and(|at| !at.is_committed());
         aval.placement = Some(Placement { committed: asked.sharding.is_none(), ..Placement::clone(asked) });
         Rc::new(aval)
     }
@@ -231,14 +232,15 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
             weak,
             strong_when_missed: false,
             placement: None,
-            moved: false,
+            has_no_layout: false,
         })
     };
     match &**value {
         Kind::Tracer(value) => aval(value, x64),
         Kind::ShapeDtypeStruct(array) => {
             let dtype = array.dtype.canonical(x64);
-            aval(&Rc::new(Kind::Array(Arc::new(Array { dtype, ..Array::clone(array) }))), x64)
+            let array = Rc::new(Kind::Array(Arc::new(Array { dtype, ..Array::clone(array) })));
+            Some(Aval { has_no_layout: true, ..aval(&array, x64)? })
         }
         Kind::ArrayRef(array) => {
             let mut aval = aval(&Rc::new(Kind::Array(Arc::clone(array))), x64)?;
@@ -265,7 +267,7 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
                 Library::Jax { placement, .. } | Library::Key { placement, .. } => Some(placement.clone()),
                 Library::Numpy { .. } => None,
             },
-            moved: false,
+            has_no_layout: false,
         }),
         Kind::NumpyScalar(dtype, _) => plain(dtype.name(), false),
         Kind::Bool(_) => plain("bool", true),

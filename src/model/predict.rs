@@ -511,7 +511,9 @@ impl<'c> Simulation<'c> {
         }
         let ambient = self.ambient(call)?;
         if ambient.is_more_than_flags() {
-            return Err(ModelError::Unsupported("what surrounds a loop, but for flags, devices and meshes".to_owned()));
+            return Err(ModelError::Unsupported(
+                "what surrounds a loop, but for flags, devices and meshes that are entered".to_owned(),
+            ));
         }
         let Invocation { function, args, options, .. } = *invocation;
         let whole = Ingredients {

@@ -33,7 +33,10 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
     let mut groups: IndexMap<_, Vec<&ExplainedCall>> = IndexMap::new();
     for call in explained.calls.iter().filter(|call| call.is_again()) {
         let differences = call.differences().iter();
-        let places: Vec<_> = differences.map(|difference| (&difference.path, &difference.component)).collect();
+        // What surrounds the calls has no path, and one call enters what the next one leaves.
+        let change = |found: &'_ Difference| found.path.is_empty().then(|| (found.before.clone(), found.after.clone()));
+        let places: Vec<_> =
+            differences.map(|difference| (&difference.path, &difference.component, change(difference))).collect();
         let did = (&call.observed, &call.predicted, &call.unpredicted);
         groups.entry((call.function, did, places, &call.advice)).or_default().push(call);
     }

@@ -43,8 +43,17 @@ def train(mesh, around):
 devices = np.array(jax.devices()).reshape(2, 2)
 auto = Mesh(devices, ("data", "model"))
 train(auto, nullcontext())
+over = NamedSharding(auto, P("data"))
+ahead = jax.jit(lambda x: x * 4)
+ahead.lower(jax.ShapeDtypeStruct((8, 4), np.float32, sharding=over)).compile()
+print(ahead(jax.device_put(np.ones((8, 4), np.float32), over)).sharding.spec)
+chosen = jax.jit(lambda x, spec: jax.lax.with_sharding_constraint(x, NamedSharding(auto, spec)), static_argnums=1)
+for spec in (P("data"), P("model"), P("data"), P(("data", "model"))):
+    print(chosen(np.ones((8, 4), np.float32), spec).shape)
 train(auto, auto)
 if hasattr(jax, "set_mesh"):
+    moved = jax.jit(lambda x: x * 5, in_shardings=over)
+    print(moved(np.ones((16, 4), np.float32)).sharding.spec, moved(jnp.ones((16, 4))).sharding.spec)
     train(auto, jax.set_mesh(auto))
     explicit = Mesh(devices, ("data", "model"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
     train(explicit, nullcontext())

@@ -62,13 +62,16 @@ def array_form(form: dict[str, Any], *, shared: bool) -> Any:
     return _pooled(json.dumps(form), parts, placement)
 
 
-def shape_dtype_struct(text: str) -> jax.ShapeDtypeStruct:
-    """The aval that the text describes, as a placeholder."""
+def shape_dtype_struct(form: Any) -> jax.ShapeDtypeStruct:
+    """The aval that the text describes, or with a placement the map, as a placeholder."""
+    text, placement = (form, {}) if isinstance(form, str) else (form["aval"], form.get("placement", {}))
     parts = _parse(text)
     dtype = _key(parts).dtype if parts["key"] else numpy_dtype(parts["dtype"])
     options = {"weak_type": True} if parts["weak"] else {}
     if parts["device"] is not None:
         options["sharding"] = jax.sharding.SingleDeviceSharding(_device(int(parts["device"])))
+    elif placement:
+        options["sharding"] = sharding(placement)
     return jax.ShapeDtypeStruct(_shape(parts), dtype, **options)
 
 

@@ -214,7 +214,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "numpy_scalar": Builder._numpy_scalar,
     "dtype": lambda _, name: numpy_dtype(name),
     "scalar_type": lambda _, name: numpy_dtype(name).type,
-    "shape_dtype_struct": lambda _, text: arrays.shape_dtype_struct(text),
+    "shape_dtype_struct": lambda _, form: arrays.shape_dtype_struct(form),
     "array_ref": lambda _, text: arrays.array_ref(text),
     "partition_spec": lambda _, axes: jax.sharding.PartitionSpec(*axes),
     "treedef": lambda b, form: b._collection(lambda built: jax.tree_util.tree_structure(built[0]), [form]),

@@ -21,7 +21,7 @@ from jax._src import core, pjit
 
 from .imports import when_imported
 from .objects import A_JIT
-from .observe import EVENTS
+from .observe import EVENTS, HELPERS
 
 if TYPE_CHECKING:
     from .recorder import Recording
@@ -282,9 +282,9 @@ def _forked() -> None:
         active = None
 
 
-def _listen(event: str, _duration: float, **_: Any) -> None:
+def _listen(event: str, _duration: float, **about: Any) -> None:
     missed, what = local.missed, EVENTS.get(event)
-    if missed is None or what is None:
+    if missed is None or what is None or about.get("fun_name") in HELPERS:
         return
     # What lowering traces is no body of the program's.
     if what != "trace event":

@@ -20,7 +20,7 @@ from jax._src.tree_util import default_registry
 
 from .dtypes import dtype_name
 from .errors import Unsupported
-from .record import Recorder, equal, identifier, is_module, placement, tracer, written_aval
+from .record import Recorder, equal, identifier, is_axis, is_module, placement, tracer, written_aval
 from .source import body, function_text, is_program
 
 ARRAYS = 4096
@@ -109,6 +109,8 @@ class Objects(Recorder):
         if name is None:
             if placement(value.sharding) != {"device": 0}:
                 raise Unsupported("recording a reference to an array elsewhere")
+            if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+                raise Unsupported("recording a reference to PRNG keys")
             name = self.fresh("Ref")
             self.objects[name] = {"array_ref": written_aval(value.aval.inner_aval)}
             self._keep(value, name)
@@ -133,6 +135,8 @@ class Objects(Recorder):
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
         if _is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes))
+        if type(value) is jax.sharding.PartitionSpec and all(axis is None or is_axis(axis) for axis in value):
+            return {"partition_spec": list(value)}
         if not type(value).__weakrefoffset__ and _is_compared(value) and equal(value, value):
             # It would have to be held to be known by its identity.
             return self._equal_to_others(value)

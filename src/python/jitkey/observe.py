@@ -23,6 +23,9 @@ from jax._src import pjit
 
 LAYERS = ("dispatch", "trace", "lower", "compile")
 
+HELPERS = ("_multi_slice", "jit(_multi_slice)")
+"""What jax runs to move an argument to its devices, by the name that its events have since 0.5; it is no part of the program."""
+
 EVENTS = {
     "/jax/core/compile/jaxpr_trace_duration": "trace event",
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
@@ -123,8 +126,8 @@ def install() -> None:
 
     pjit._infer_params = hook
 
-    def listen(event: str, _duration: float, **_: Any) -> None:
-        what = EVENTS.get(event)
+    def listen(event: str, _duration: float, **about: Any) -> None:
+        what = None if about.get("fun_name") in HELPERS else EVENTS.get(event)
         if what is not None:
             _watch.note(what)
 

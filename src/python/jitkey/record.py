@@ -75,8 +75,8 @@ class Recorder:
             return {word: [[self.value(key), self.value(item)] for key, item in value.items()]}
         if isinstance(value, jax.Array):
             return _array(value)
-        if kind is jax.ShapeDtypeStruct and getattr(value, "sharding", None) is None:
-            return {"shape_dtype_struct": written_aval(value)}
+        if kind is jax.ShapeDtypeStruct:
+            return {"shape_dtype_struct": _placeholder(value)}
         return self._instance(value)
 
     def _all(self, values: Any) -> list[Any]:
@@ -161,6 +161,14 @@ def tracer(value: Any) -> Any:
     return {"array": {"aval": aval, "placement": {"sharding": _named_sharding(sharding)}}}
 
 
+def _placeholder(value: jax.ShapeDtypeStruct) -> Any:
+    aval, sharding = written_aval(value), getattr(value, "sharding", None)
+    if sharding is None:
+        return aval
+    place = placement(sharding)
+    return f"{aval}@{place['device']}" if list(place) == ["device"] else {"aval": aval, "placement": place}
+
+
 def _array(value: jax.Array) -> Any:
     aval, place = written_aval(value), placement(value.sharding)
     if value._committed and list(place) == ["device"]:
@@ -188,12 +196,17 @@ def explicit_axes(mesh: Any) -> list[str] | None:
     return [axis for axis, kind in zip(mesh.axis_names, kinds, strict=False) if kind == "Explicit"]
 
 
+def is_axis(name: Any) -> bool:
+    """Whether a case can name an axis so."""
+    return isinstance(name, str) and name.isascii() and name.isidentifier()
+
+
 def _named_sharding(sharding: jax.sharding.NamedSharding) -> dict[str, Any]:
     mesh, spec, explicit = sharding.mesh, sharding.spec, explicit_axes(sharding.mesh)
     splits = [list(split) if isinstance(split, tuple) else split for split in spec]
-    said = all(split is None or isinstance(split, (str, list)) for split in splits)
+    said = all(map(is_axis, mesh.axis_names)) and all(split is None or isinstance(split, (str, list)) for split in splits)
     if explicit is None or not said or getattr(spec, "unreduced", None) or getattr(spec, "reduced", None):
-        raise Unsupported(f"recording an array of the sharding {sharding}")
+        raise Unsupported(f"recording an array of the sharding {' '.join(str(sharding).split())}")
     form = {"mesh": dict(mesh.shape), "spec": splits}
     form |= {"explicit": explicit} if explicit else {}
     return {**form, "devices": [device.id for device in mesh.devices.flat]} if isinstance(mesh, jax.sharding.Mesh) else form

@@ -78,8 +78,8 @@ impl Writer<'_> {
         }
         if let Library::Jax { weak, placement } = &array.library {
             text += if *weak { ", weak_type=True" } else { "" };
-            if placement.committed {
-                text += &format!(", sharding=jax.sharding.SingleDeviceSharding({})", device(placement.device));
+            if placement.is_committed() {
+                text += &format!(", sharding={}", sharding(placement));
             }
         }
         text + ")"
