@@ -7,15 +7,17 @@ mod array;
 mod class;
 mod name;
 pub mod notation;
+mod placement;
 mod program;
 pub mod text;
 mod validate;
 mod value;
 mod verdict;
 
-pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Placement, Prng, Sharding, Split, Subclass, axes};
+pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Prng, Subclass};
 pub use class::{Class, EqPolicy, HashPolicy};
 pub use name::{Name, NameError};
+pub use placement::{Placement, Sharding, Split, axes};
 pub use program::{
     ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, Fill, InShardings, JitOptions, Mutation, Param,
     Step, Thread, TransferGuard, Via,

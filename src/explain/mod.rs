@@ -209,8 +209,9 @@ impl Explained {
             let first = call.first;
             call.explanations.retain(|explanation| !first && !is_of_another(explanation));
             if call.is_again() && call.is_predicted() && call.explanation().is_none() {
-                let top = if missed(&call.observed).contains(Layer::Trace) { Some(Layer::Trace) } else { None };
-                let layer = top.or_else(|| missed(&call.observed).iter().next()).unwrap_or(Layer::Dispatch);
+                let missed = missed(&call.observed);
+                let traced = Some(Layer::Trace).filter(|layer| missed.contains(*layer));
+                let layer = traced.or_else(|| missed.iter().next()).unwrap_or(Layer::Dispatch);
                 call.explanations = vec![Explanation { layer, nearest: Nearest::Nothing, differences: vec![absence] }];
             }
             call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-new_ref = getattr(jax, "new_ref", None) or getattr(jax, "array_ref", None)
+new_ref = getattr(jax, "new_ref", None)
 
 
 @jax.jit

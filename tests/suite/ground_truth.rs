@@ -45,6 +45,11 @@ fn every_row_is_predicted(
         }
     }
     assert!(wrong.is_empty(), "{} of {} rows are wrong:\n{}", wrong.len(), wrong.len() + right, wrong.join("\n"));
-    let fewest = if matches!(file, "sequences" | "meshes") { 2 } else { 35 };
+    // jax 0.4 has neither explicit axes nor jax.set_mesh.
+    let fewest = match file {
+        "meshes" => 4,
+        "sequences" => 10,
+        _ => 35,
+    };
     assert!(right > fewest, "only {right} rows were looked at");
 }

@@ -77,10 +77,9 @@ def shape_dtype_struct(form: Any) -> jax.ShapeDtypeStruct:
 
 def array_ref(text: str) -> Any:
     """A new reference to the array that the text describes. Raises `Unsupported` if jax has none."""
-    make = getattr(jax, "new_ref", None) or getattr(jax, "array_ref", None)
-    if make is None:
+    if not hasattr(jax, "new_ref"):
         raise Unsupported("jax.new_ref")
-    return make(_jax(_parse(text), {}, shared=False))
+    return jax.new_ref(_jax(_parse(text), {}, shared=False))
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ TEXT = 60
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 """A name that a case can have."""
 
-_REF: Any = getattr(jax.core, "Ref", None) or getattr(core, "Ref", None)
+_REF: Any = getattr(core, "Ref", None)
 """The class of references to arrays, if jax has one."""
 
 A_JIT = jax.jit(lambda: None)
@@ -90,8 +90,10 @@ class Objects(Recorder):
         """The value as a case writes it. Raises `Unsupported` for what it has no words for."""
         if isinstance(value, jax.core.Tracer):
             return tracer(value)
+        if type(value) is _REF:
+            return self._reference(value)
         if type(value) is not ArrayImpl:
-            return super().value(value) if _REF is None or type(value) is not _REF else self._reference(value)
+            return super().value(value)
         if value.is_deleted():
             raise Unsupported("recording an array that was deleted")
         aval, sharding = value.aval, value.sharding

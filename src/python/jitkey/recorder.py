@@ -24,7 +24,6 @@ from typing import Any, TextIO
 import jax
 import numpy as np
 from jax._src import config as jax_config
-from jax._src import mesh as jax_mesh
 from jax._src.array import ArrayImpl
 
 from . import environment, flags, hooks
@@ -32,7 +31,8 @@ from .errors import Unsupported, describe
 from .hooks import local
 from .objects import NAME, Objects, is_plain, taken
 from .observe import LAYERS
-from .record import explicit_axes, placement
+from .options import UnderAMesh, filter_jit_options, jit_options, mesh_around, set_mesh
+from .record import explicit_axes
 from .source import body, caller, code, codes, is_program, place, transformation
 
 VERSION = 1
@@ -45,8 +45,6 @@ PATIENCE = 2.0
 this thread."""
 GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
 """The layers to which what is done ahead of time goes."""
-# Before jax 0.5 there is none.
-_DEVICE_CONTEXT: Any = getattr(jax_mesh, "device_context", None) or getattr(jax_config, "device_context", None)
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -421,9 +419,9 @@ class Recording:
         options, unknown, around = {}, None, None
         held = weakref.ref(wrapper)
         try:
-            options = _jit_options(wrapper) if api == "jax.jit" else _filter_jit_options(wrapper)
-        except _UnderAMesh as error:
-            options, around = error.others, lambda: _jit_options(held(), _mesh_around())
+            options = jit_options(wrapper) if api == "jax.jit" else filter_jit_options(wrapper)
+        except UnderAMesh as error:
+            options, around = error.others, lambda: jit_options(held(), mesh_around())
         except Unsupported as error:
             unknown = str(error)
         except Exception as error:  # A version of jax that keeps them elsewhere.
@@ -463,7 +461,7 @@ class Recording:
 
     def _beside(self) -> tuple[Any, ...]:
         """What surrounds the call and is no part of the trace context."""
-        return (_set_mesh(), *[holder.value for holder in self._untraced])
+        return (set_mesh(), *[holder.value for holder in self._untraced])
 
     def _described(self, now: tuple[Any, ...]) -> dict[str, Any]:
         values = {name: _flag(name) for name in self._flags}
@@ -476,7 +474,7 @@ class Recording:
         if forms:
             context["flags"] = forms
         meshes = [mesh for part in now if isinstance(part, tuple) for mesh in part if isinstance(mesh, jax.sharding.Mesh)]
-        concrete = _set_mesh()
+        concrete = set_mesh()
         for word, mesh in [("mesh", mesh) for mesh in meshes[:1]] + [("set_mesh", concrete)] * (concrete is not None):
             explicit = explicit_axes(mesh)
             if explicit is not None:
@@ -565,93 +563,6 @@ def _stage(stage: Any) -> Any:
     """What is the same of a stage in whatever it is wrapped: equinox wraps what jax's `lower` makes, and jax what does it."""
     stage = getattr(stage, "lowered", stage)
     return getattr(stage, "_lowering", stage)
-
-
-class _UnderAMesh(Exception):
-    """A `PartitionSpec` among the options, whose mesh is the one around each call; with the other options."""
-
-    def __init__(self, others: dict[str, Any]) -> None:
-        super().__init__()
-        self.others = others
-
-
-def _jit_options(wrapper: Any, mesh: Any = None) -> dict[str, Any]:
-    """The options of a `jax.jit`, without those that a case has no word for; `mesh` is the one around the call. Raises
-    `_UnderAMesh` if there has to be one, and whatever a version of jax that keeps them elsewhere makes of the search."""
-    info = getattr(wrapper, "_jit_info", None)
-    if info is None:  # jax 0.4 has it in the closure of what a miss calls.
-        miss = inspect.unwrap(wrapper._cache_miss)
-        cells = dict(zip(miss.__code__.co_freevars, miss.__closure__ or (), strict=True))
-        info = cells["jit_info"].cell_contents
-    options: dict[str, Any] = {}
-    for name in ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames"):
-        if getattr(info, name):
-            options[name] = list(getattr(info, name))
-    for name in ("keep_unused", "inline"):
-        if getattr(info, name) is True:
-            options[name] = True
-    if getattr(info, "compiler_options_kvs", ()):
-        options["compiler_options"] = {
-            name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs
-        }
-    leaves = [*info.in_shardings_leaves, *info.out_shardings_leaves]
-    if mesh is None and any(isinstance(leaf, jax.sharding.PartitionSpec) for leaf in leaves):
-        raise _UnderAMesh(options)
-    if info.user_specified_in_shardings:
-        asked = _shardings(info.in_shardings_treedef, info.in_shardings_leaves, mesh)
-        if asked is not None:
-            options["in_shardings"] = asked
-    where = _shardings(info.out_shardings_treedef, info.out_shardings_leaves, mesh)
-    if isinstance(where, dict):
-        options["out_shardings"] = where
-    return options
-
-
-def _shardings(treedef: Any, leaves: tuple[Any, ...], mesh: Any) -> Any:
-    """One sharding for all, or one for each argument; None for those of parts of arguments, which say no more than the arguments
-    do that are there already. Raises `Unsupported` for shardings that a case has no words for."""
-    forms = [_asked(leaf, mesh) for leaf in leaves]
-    if treedef.num_nodes == 1:
-        return forms[0]
-    if treedef.num_nodes == len(leaves) + 1 and any(forms) and treedef == jax.tree_util.tree_structure((0,) * len(leaves)):
-        return forms
-    return None
-
-
-def _asked(sharding: Any, mesh: Any) -> dict[str, Any] | None:
-    if isinstance(sharding, jax.sharding.PartitionSpec):
-        sharding = jax.sharding.NamedSharding(mesh, sharding)
-    if type(getattr(sharding, "mesh", None)).__name__ == "AbstractMesh":
-        # Where that is, what surrounds the call says.
-        return None
-    if isinstance(sharding, jax.sharding.Sharding):
-        return placement(sharding)
-    if sharding is not None and type(sharding).__name__ != "UnspecifiedValue":
-        raise Unsupported(f"recording the sharding {sharding}")
-    return None
-
-
-def _filter_jit_options(wrapper: Any) -> dict[str, Any]:
-    donated = (getattr(wrapper, "donate_first", False), getattr(wrapper, "donate_rest", False))
-    word = {(True, True): "all", (False, True): "all-except-first"}.get(donated)
-    if word is None:
-        return {}
-    return {"donate": word if wrapper.filter_warning else word.replace("all", "warn", 1)}
-
-
-def _set_mesh() -> Any:
-    """The mesh of `jax.set_mesh`, which is in no context of a trace; there its shape is."""
-    mesh = None if _DEVICE_CONTEXT is None else _DEVICE_CONTEXT.value
-    return None if mesh is None or mesh.empty else mesh
-
-
-def _mesh_around() -> Any:
-    """The mesh that a `PartitionSpec` among the options speaks of. Raises `Unsupported` if there is none."""
-    entered = jax_mesh.thread_resources.env.physical_mesh
-    mesh = _set_mesh() or (None if entered.empty else entered)
-    if mesh is None:
-        raise Unsupported("recording a PartitionSpec without a mesh")
-    return mesh
 
 
 def _flag(name: str) -> Any:

@@ -203,12 +203,12 @@ impl<'c> Writer<'c> {
     }
 
     fn body(&self) -> String {
-        let body = part(if anywhere(self.case, unsorted) { "careful_body" } else { "body" });
-        if self.stale {
-            format!("{}\n{}", body.replace("return [", "arrays = ["), part("seeing"))
-        } else {
-            body.to_owned()
+        let mut body = part(if anywhere(self.case, unsorted) { "careful_body" } else { "body" }).to_owned();
+        if anywhere(self.case, |form| matches!(form, Form::ArrayRef(_))) {
+            // A reference is no array, and can't be returned: what it holds is.
+            body = body.replace("leaf for leaf in", "leaf[...] for leaf in").replace("jax.Array", "jax.core.Tracer");
         }
+        if self.stale { format!("{}\n{}", body.replace("return [", "arrays = ["), part("seeing")) } else { body }
     }
 
     fn call_text(&self) -> String {
