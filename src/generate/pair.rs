@@ -221,10 +221,7 @@ impl<'s> Generator<'s> {
         let in_tree = self.stands_in_tree(position);
         let arguments = self.in_trees(vec![(planted, in_tree)], source, &mut definitions)?;
         let written = self.spec.contexts.calls.get(self.implementation);
-        let mut case = match written {
-            Some(written) => self.write(written, arguments, source)?,
-            None => self.assemble(arguments, source)?,
-        };
+        let mut case = self.calls(written, arguments, source)?;
         definitions.objects.extend(written.into_iter().flat_map(|written| written.objects.clone()));
         define(&mut case, definitions)?;
         let checked = self.checked(Pair { case, expected: Expected { calls: Vec::new() }, positions: Vec::new() })?;
@@ -263,10 +260,7 @@ impl<'s> Generator<'s> {
         }
         let positions = planted.iter().map(|(planted, _)| planted.position.clone()).collect();
         let arguments = self.in_trees(planted, source, &mut definitions)?;
-        let mut case = match written {
-            Some(written) => self.write(written, arguments, source)?,
-            None => self.assemble(arguments, source)?,
-        };
+        let mut case = self.calls(written, arguments, source)?;
         let body_must_use = plan.rules.iter().any(|rule| rule.body == Body::Uses);
         if !body_must_use && source.below(4) != 0 {
             match written {
@@ -345,6 +339,23 @@ impl<'s> Generator<'s> {
         Ok(arguments.into_iter().map(|(argument, _)| argument).collect())
     }
 
+    /// Makes two calls, and puts around each what surrounds it.
+    fn calls(&self, written: Option<&CallSpec>, planted: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
+        let (surrounding, arguments): (Vec<_>, Vec<_>) = planted.into_iter().partition(|planted| planted.ambient);
+        let mut calls = match written {
+            Some(written) => self.write(written, arguments, source)?,
+            None => self.assemble(arguments, source)?,
+        };
+        for planted in surrounding {
+            let calls =
+                calls.steps.iter_mut().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
+            for (call, side) in calls.zip(&planted.sides) {
+                call.context = read(side)?;
+            }
+        }
+        Ok(calls)
+    }
+
     /// Makes two calls that are written so: what is planted at a part of the call stands there, and one tree of all else
     /// is the operand.
     fn write(&self, written: &CallSpec, arguments: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
@@ -402,12 +413,6 @@ impl<'s> Generator<'s> {
         let mut calls = [0; 2].map(|_| Call { via: self.via, ..Call::default() });
         let mut keyword_names = ["a", "b", "c", "d", "e", "f"].into_iter();
         for argument in arguments {
-            if argument.ambient {
-                for (call, side) in calls.iter_mut().zip(&argument.sides) {
-                    call.context = read(side)?;
-                }
-                continue;
-            }
             let keyword = match argument.by {
                 Passing::Position => false,
                 Passing::Keyword => true,

@@ -104,7 +104,7 @@ impl Ambient {
         Ok(ambient)
     }
 
-    /// Whether there is anything around the call that the model doesn't know for loops.
+    /// Whether there is anything around the call that the model doesn't know for compiled objects.
     pub fn is_more_than_flags(&self) -> bool {
         self.set_mesh.is_some()
             || self.xla_metadata.is_some()

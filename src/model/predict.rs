@@ -510,10 +510,8 @@ impl<'c> Simulation<'c> {
             return Err(ModelError::Unsupported("compiled objects of loops".to_owned()));
         }
         let ambient = self.ambient(call)?;
-        if ambient.is_more_than_flags() {
-            return Err(ModelError::Unsupported(
-                "what surrounds a loop, but for flags, devices and meshes that are entered".to_owned(),
-            ));
+        if ambient.guarded {
+            return Err(ModelError::Unsupported("a transfer guard around a loop".to_owned()));
         }
         let Invocation { function, args, options, .. } = *invocation;
         let whole = Ingredients {
@@ -526,10 +524,11 @@ impl<'c> Simulation<'c> {
             wrapper: None,
             generation: 0,
         };
-        let outcome = match ambient.bypasses {
+        let outcome = match ambient.unhashable() {
             // Python's own loop, which calls the functions.
-            true => Ok(Served::by_nothing().missed),
-            false => self.eager(parameters, &whole, args),
+            _ if ambient.bypasses => Ok(Served::by_nothing().missed),
+            Some(raised) => Err(Stopped::Raised(raised)),
+            None => self.eager(parameters, &whole, args),
         };
         let verdict = match outcome {
             Ok(missed) => Verdict::Missed(missed),

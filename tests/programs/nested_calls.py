@@ -58,3 +58,5 @@ print(double(jnp.ones(8))[0], traced.compile()(jnp.ones(8))[0], double(jnp.ones(
 print(ahead.trace(jnp.ones(9)).lower().compile()(jnp.ones(9))[0], ahead(jnp.ones(9))[0])
 applied.lower(model, jnp.ones(9)), applied.lower(model, jnp.ones(10)).compile()
 print(applied(model, jnp.ones(9))[0], applied(model, jnp.ones(10))[0])
+less, more = jax.jit(lambda x: x - 1), jax.jit(lambda x: x + 1)
+print(less(floats), more(floats), jax.jit(lambda x: x - 2)(floats))

@@ -66,8 +66,14 @@ def function_text(function: types.FunctionType) -> str:
 
 
 def place(written: types.CodeType | None) -> str | None:
-    """The file and the line where it is written."""
-    return None if written is None else f"{os.path.basename(written.co_filename)}:{written.co_firstlineno}"
+    """The file and the line where it is written; of a lambda the column of its body too, if Python knows it (from 3.11 on)."""
+    if written is None:
+        return None
+    line = f"{os.path.basename(written.co_filename)}:{written.co_firstlineno}"
+    if written.co_name != "<lambda>" or not hasattr(written, "co_positions"):
+        return line
+    columns = [column for begins, _, column, _ in written.co_positions() if column and begins == written.co_firstlineno]
+    return f"{line}:{min(columns) + 1}" if columns else line
 
 
 def caller() -> str | None:
