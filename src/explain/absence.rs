@@ -18,6 +18,8 @@ enum Absence {
     Failed,
     /// The function was traced, lowered or compiled before, and never called.
     Ahead,
+    /// `lax.map` wraps what it is given in a lambda of its own each time.
+    Wrapped,
     /// None of these: what earlier calls left is gone.
     Gone,
 }
@@ -30,6 +32,7 @@ impl Absence {
             Self::Cleared => ("clearing", "there", "cleared"),
             Self::Failed => ("failed calls", "raised", "returned"),
             Self::Ahead => ("ahead of time", "never called", "called"),
+            Self::Wrapped => ("wrapping", "a lambda", "another"),
             Self::Gone => ("lifetime", "there", "gone"),
         };
         Difference::new(function, component, before, after)
@@ -40,6 +43,8 @@ impl Absence {
 struct Left {
     clearings: [usize; 2],
     called: bool,
+    /// Whether something was traced, lowered or compiled ahead of time.
+    ahead: bool,
 }
 
 /// How often caches were cleared.
@@ -91,14 +96,17 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
             None => Absence::Failed,
             Some(earlier) if earlier.clearings != now => Absence::Cleared,
-            Some(earlier) if !earlier.called => Absence::Ahead,
+            Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Trace) => Absence::Wrapped,
+            Some(earlier) if !earlier.called || (earlier.ahead && observed.missed == only_dispatch) => Absence::Ahead,
             Some(_) => Absence::Gone,
         };
         absences.push(absence.difference(&line.recorded.name));
         if observed.error.is_none() {
             let is_call = recording.described(&calls, absences.len() - 1).is_some_and(|call| call.via == Via::Call);
-            let called = is_call || earlier.is_some_and(|earlier| earlier.called && earlier.clearings == now);
-            left.insert(function, Left { clearings: now, called });
+            let earlier = earlier.filter(|earlier| earlier.clearings == now);
+            let called = is_call || earlier.is_some_and(|earlier| earlier.called);
+            let ahead = !is_call || earlier.is_some_and(|earlier| earlier.ahead);
+            left.insert(function, Left { clearings: now, called, ahead });
         }
     }
     absences

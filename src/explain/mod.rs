@@ -84,6 +84,9 @@ pub struct ExplainedCall {
     pub function: usize,
     /// Where the call is made.
     pub from: Option<String>,
+    /// The number of the call that was the first to be given the same, of those that the function had one after the other.
+    #[serde(skip)]
+    like: usize,
     /// What it did.
     pub observed: Verdict,
     /// What the model says that it does, if it says anything.
@@ -175,8 +178,13 @@ impl Explained {
         let mut calls: Vec<ExplainedCall> = Vec::new();
         let mut known: HashSet<usize> = HashSet::new();
         let functions = recording.functions();
-        for (i, (recorded, given)) in recording.calls().zip(&recording.given).enumerate() {
+        let recorded_calls: Vec<_> = recording.calls().collect();
+        let mut last: HashMap<usize, usize> = HashMap::new();
+        for (i, (recorded, given)) in recorded_calls.iter().zip(&recording.given).enumerate() {
             let function = functions[i];
+            let before = last.insert(function, i);
+            let described = |i: usize| recording.described(&recorded_calls, i);
+            let same = before.filter(|before| described(*before).is_some() && described(*before) == described(i));
             calls.push(ExplainedCall {
                 number: i + 1,
                 api: recorded.api.clone(),
@@ -184,6 +192,7 @@ impl Explained {
                 at: recorded.at.clone(),
                 function,
                 from: recorded.from.clone(),
+                like: same.map_or(i + 1, |before| calls[before].like),
                 observed: recorded.observed.verdict(),
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
@@ -197,7 +206,7 @@ impl Explained {
         let mut replays = HashMap::new();
         for api in recording.apis() {
             let replay = Replay::of(&recording, &api);
-            predict(&replay, spec.profile(&api, &version), &mut calls);
+            predict(&replay, spec.profile(&api, &version), &recording, &mut calls);
             replays.insert(api, replay);
         }
         for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
@@ -208,6 +217,12 @@ impl Explained {
             };
             let first = call.first;
             call.explanations.retain(|explanation| !first && !is_of_another(explanation));
+            for explanation in &mut call.explanations {
+                // Another program is what the rest makes.
+                if explanation.differences.iter().any(|difference| difference.component != "program") {
+                    explanation.differences.retain(|difference| difference.component != "program");
+                }
+            }
             if call.is_again() && call.is_predicted() && call.explanation().is_none() {
                 let missed = missed(&call.observed);
                 let traced = Some(Layer::Trace).filter(|layer| missed.contains(*layer));
@@ -297,7 +312,8 @@ impl Explained {
 }
 
 /// Writes what the model says of the calls that are replayed into them.
-fn predict(replay: &Replay, profile: Option<&Profile>, calls: &mut [ExplainedCall]) {
+fn predict(replay: &Replay, profile: Option<&Profile>, recording: &Recording, calls: &mut [ExplainedCall]) {
+    let recorded: Vec<_> = recording.calls().collect();
     let Replay { case, origins, left_out } = replay;
     for (number, why) in left_out {
         calls[number - 1].unpredicted = Some(why.clone());
@@ -323,7 +339,13 @@ fn predict(replay: &Replay, profile: Option<&Profile>, calls: &mut [ExplainedCal
         match (simulation.step(step), *origin) {
             (Ok(Some(prediction)), Origin::Call(number)) => {
                 let call = &mut calls[number - 1];
-                call.predicted = Some(prediction.verdict);
+                // A program that raises when it runs has been looked up as any other.
+                let recorded = recorded[number - 1];
+                let runs = |missed: &LayerSet| recorded.raised_as_it_ran() && *missed == recorded.observed.missed;
+                call.predicted = Some(match prediction.verdict {
+                    Verdict::Missed(missed) if runs(&missed) => call.observed.clone(),
+                    verdict => verdict,
+                });
                 call.stale = prediction.stale;
                 let found =
                     prediction.explanations.into_iter().map(|model::Explanation { layer, nearest, differences }| {

@@ -73,8 +73,13 @@ pub(super) fn rank(patterns: &mut [Pattern]) {
 fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>> {
     let missing = |call: &&'e ExplainedCall| Some((*call, because(habit, call))).filter(|(_, found)| !found.is_empty());
     match habit.sign {
-        Sign::Stale => {
-            let stale = |call: &&'e ExplainedCall| call.stale().map(|difference| (*call, vec![(difference, None)]));
+        Sign::Stale | Sign::PerhapsStale => {
+            // Whether a body looks at a flag, a recording doesn't say.
+            let perhaps = |difference: &Difference| difference.component == "flags";
+            let stale = |call: &&'e ExplainedCall| {
+                let difference = call.stale().filter(|found| perhaps(found) == (habit.sign == Sign::PerhapsStale))?;
+                Some((*call, vec![(difference, None)]))
+            };
             Some(calls.iter().filter_map(stale).collect()).filter(|seen: &Vec<_>| !seen.is_empty())
         }
         Sign::Repeats => Some(calls.iter().filter_map(missing).collect()).filter(|seen: &Vec<_>| seen.len() >= 2),
@@ -98,13 +103,19 @@ fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>>
             let chained = |pair: &[&'e ExplainedCall]| {
                 let explanation = pair[1].explanation()?;
                 let follows = explanation.nearest == Nearest::Call(pair[0].number) && pair[1].from == pair[0].from;
+                // The states of two functions are no one state.
+                let follows = follows && !super::names_functions(explanation);
                 missing(&pair[1]).filter(|_| follows)
             };
             let seen: Vec<_> = calls.windows(2).map_while(chained).collect();
             let rest = calls.get(seen.len() + 1..)?;
             let is_so = match habit.sign {
                 Sign::Settles => {
-                    !seen.is_empty() && !rest.is_empty() && rest.iter().all(|call| call.is_predicted() && !made(call))
+                    // What comes later has to be what it settled at, and not merely something that was there before.
+                    let settled = seen.last().map(|(call, _)| call.like);
+                    let stays =
+                        |call: &&ExplainedCall| call.is_predicted() && !made(call) && Some(call.like) == settled;
+                    !seen.is_empty() && !rest.is_empty() && rest.iter().all(stays)
                 }
                 _ => seen.len() >= 2 && rest.is_empty(),
             };
@@ -141,7 +152,13 @@ fn pattern(habit: &Habit, seen: &[Seen<'_>], of: usize) -> Pattern {
             paths.push(difference.path.clone());
         }
     }
-    let is_all = |call: &ExplainedCall| call.advice.iter().flatten().all(|advice| habit.causes.contains(&advice.cause));
+    // Of another function nothing is found, whatever else is as before.
+    let is_all = |call: &ExplainedCall| {
+        let advice = || call.advice.iter().flatten();
+        advice().all(|advice| habit.causes.contains(&advice.cause))
+            || call.explanation().is_some_and(super::names_functions)
+                && because(habit, call).iter().any(|(difference, _)| difference.component == "function")
+    };
     let (difference, advice) = found[0];
     let filled = [
         ("{where}", located(&paths, &first.name)),

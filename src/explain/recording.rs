@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use crate::case::{Call, Class, ClearScope, Effect, LayerSet, Name, Value, Via, text};
+use crate::case::{Call, Class, ClearScope, Effect, Layer, LayerSet, Name, Value, Via, text};
 use crate::spec::Version;
 use crate::target::{CallObservation, RaisedError};
 
@@ -233,6 +233,23 @@ pub struct Recorded {
     /// What it did.
     #[serde(flatten)]
     pub observed: CallObservation,
+}
+
+impl Recorded {
+    /// Whether the program was found or made, and raised as it ran: a check in it, a callback of it, a NaN that is looked for.
+    pub(super) fn raised_as_it_ran(&self) -> bool {
+        let missed = &self.observed.missed;
+        let has_run =
+            missed.contains(Layer::Compile) || !missed.contains(Layer::Trace) && !missed.contains(Layer::Lower);
+        let class = self.observed.error.as_ref().map(|error| error.class.as_str());
+        has_run && class.is_some_and(|class| class.ends_with("RuntimeError"))
+    }
+
+    /// The class of the error that kept the call from being looked up, traced, lowered or compiled.
+    pub(super) fn raised_before_it_ran(&self) -> Option<String> {
+        let class = self.observed.error.as_ref().map(|error| error.class.clone());
+        class.filter(|_| !self.raised_as_it_ran())
+    }
 }
 
 /// What a program did.

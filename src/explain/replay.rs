@@ -65,7 +65,7 @@ impl Replay {
             if let Some(mut call) = described(number) {
                 call.wrapper.clone_from(&line.recorded.wrapper);
                 call.effect = line.effect;
-                call.raises = line.recorded.observed.error.as_ref().map(|error| error.class.clone());
+                call.raises = line.recorded.raised_before_it_ran();
                 replay.push(Step::Call(call), Origin::Call(number));
             }
         }

@@ -14,8 +14,8 @@ use super::leaf::Aval;
 use super::object::{Kind, Obj};
 use super::python;
 use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};
-use crate::case::Layer;
-use crate::spec::Equality;
+use crate::case::{Class, Layer, Name};
+use crate::spec::{Equality, LeafComponent};
 
 /// A part in which two keys differ.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -93,17 +93,23 @@ impl Key {
                 }
                 (None, Piece::Plain(name, after)) => found.push(Difference::new("", name, "none", after)),
                 (Some(Piece::Leaf(before)), Piece::Leaf(after)) => {
+                    // An array of old keys has their words as a dimension more.
+                    let are_keys = before.prng.is_some() != after.prng.is_some();
                     for component in &self.components {
                         let [before, after] = [before, &after].map(|aval| Facet::of(*component, aval, self.missed));
-                        if before != after {
+                        if before != after && !(are_keys && *component == LeafComponent::Shape) {
                             found.push(Difference::new(path, leaf_word(*component), before, after));
                         }
                     }
                 }
                 (Some(Piece::Static(before, by)), Piece::Static(after, _)) => {
-                    if let Some(component) = static_difference(before, &after, *by) {
-                        let (before, after) = objects_told_apart(before, &after);
-                        found.push(Difference::new(path, component, before, after));
+                    match static_difference(before, &after, *by) {
+                        Some("static value") => apart(path.clone(), "static value", before, &after, DEPTH, &mut found),
+                        Some(component) => {
+                            let (before, after) = objects_told_apart(before, &after);
+                            found.push(Difference::new(path, component, before, after));
+                        }
+                        None => {}
                     }
                 }
                 (Some(Piece::Static(before, _)), Piece::Leaf(after)) => {
@@ -170,6 +176,90 @@ fn objects_told_apart(before: &Obj, after: &Obj) -> (String, String) {
     told_apart(&python::repr(before), &python::repr(after))
 }
 
+/// So deep is looked into data for the parts that differ.
+const DEPTH: u32 = 64;
+
+/// Adds the smallest parts in which two pieces of data differ, or the pieces themselves if no parts correspond.
+fn apart(path: String, component: &str, old: &Obj, new: &Obj, depth: u32, found: &mut Vec<Difference>) {
+    let before = found.len();
+    for (label, old, new) in if depth == 0 { Vec::new() } else { corresponding(old, new) } {
+        let path = format!("{path}{label}");
+        match (old, new) {
+            (Some(old), Some(new)) if python::is(old, new) || python::equal(old, new) == Ok(true) => {}
+            (Some(old), Some(new)) => apart(path, component, old, new, depth - 1, found),
+            (old, new) => {
+                let [old, new] = [old, new].map(|part| part.map_or_else(|| ABSENT.to_owned(), python::repr));
+                found.push(Difference::new(path, "structure", old, new));
+            }
+        }
+    }
+    if found.len() == before {
+        let (old, new) = objects_told_apart(old, new);
+        found.push(Difference::new(path, component, old, new));
+    }
+}
+
+/// A part of a piece of data by what it is called there, in each of two.
+type Corresponding<'d> = (String, Option<&'d Obj>, Option<&'d Obj>);
+
+/// The parts of two pieces of data that are built alike.
+fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding<'d>> {
+    let zipped = |old: &'d [Obj], new: &'d [Obj]| {
+        let parts = old.iter().zip(new).enumerate();
+        parts.map(|(i, (old, new))| (format!("[{i}]"), Some(old), Some(new))).collect()
+    };
+    match (&**old, &**new) {
+        (Kind::Tuple(old), Kind::Tuple(new)) | (Kind::List(old), Kind::List(new)) if old.len() == new.len() => {
+            zipped(old, new)
+        }
+        (Kind::Namedtuple(was, old), Kind::Namedtuple(is, new)) if Rc::ptr_eq(was, is) => match was.root() {
+            Class::Namedtuple(fields) => {
+                let parts = fields.iter().zip(old.iter().zip(new));
+                parts.map(|(name, (old, new))| (format!(".{name}"), Some(old), Some(new))).collect()
+            }
+            _ => zipped(old, new),
+        },
+        (Kind::Dict(old), Kind::Dict(new))
+        | (Kind::OrderedDict(old), Kind::OrderedDict(new))
+        | (Kind::DefaultDict(_, old), Kind::DefaultDict(_, new))
+        | (Kind::MappingProxy(old), Kind::MappingProxy(new)) => {
+            let of = |all: &'d [(Obj, Obj)], key: &Obj| {
+                all.iter().find(|(other, _)| python::equal(other, key) == Ok(true)).map(|(_, part)| part)
+            };
+            let more = new.iter().filter(|(key, _)| of(old, key).is_none());
+            let keys = old.iter().chain(more).map(|(key, _)| key);
+            keys.map(|key| (format!("[{}]", python::repr(key)), of(old, key), of(new, key))).collect()
+        }
+        // Instances of one class that have other attributes are recorded as two.
+        (Kind::Record { class: was, fields: old }, Kind::Record { class: is, fields: new })
+            if stem(was.name.as_str()) == stem(is.name.as_str()) =>
+        {
+            let of =
+                |all: &'d [(Name, Obj)], name: &Name| all.iter().find(|(other, _)| other == name).map(|(_, part)| part);
+            let more = new.iter().filter(|(name, _)| of(old, name).is_none());
+            let names = old.iter().chain(more).map(|(name, _)| name);
+            names.map(|name| (format!(".{name}"), of(old, name), of(new, name))).collect()
+        }
+        (
+            Kind::Node { class: was, children: old, aux: old_aux },
+            Kind::Node { class: is, children: new, aux: new_aux },
+        ) if Rc::ptr_eq(was, is) && old.len() == new.len() => {
+            let mut parts: Vec<_> = zipped(old, new);
+            parts.push((".aux".to_owned(), Some(old_aux), Some(new_aux)));
+            parts
+        }
+        (Kind::Derived { class: was, base: old }, Kind::Derived { class: is, base: new }) if Rc::ptr_eq(was, is) => {
+            vec![(String::new(), Some(old), Some(new))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The name of a class without the number that a recording gives it.
+fn stem(name: &str) -> &str {
+    name.split_once("__").map_or(name, |(stem, _)| stem)
+}
+
 /// A tree, and the children of one of its nodes by their keys.
 type Keyed<'t, 'k> = (&'t Tree<'k>, &'t [(&'k Obj, usize)]);
 
@@ -207,8 +297,8 @@ impl<'k> Tree<'k> {
     fn word(&self, node: usize) -> String {
         let node = &self.nodes[node];
         match node.arity {
-            0 => node.kind.word().to_owned(),
-            n => format!("{} of {n}", node.kind.word()),
+            0 => node.word().to_owned(),
+            n => format!("{} of {n}", node.word()),
         }
     }
 
@@ -251,6 +341,9 @@ impl Comparison {
         let (before, after) = (&old.nodes[i], &new.nodes[j]);
         // What == takes for one may have two hashes.
         if !before.same_kind(after, by) || (by.hash && !before.same_kind(after, Equality::default())) {
+            if self.attributes(before, after, new, j) {
+                return;
+            }
             let (was, is) = told_apart(&old.word(i), &new.word(j));
             return self.report(&new.path(j), was, is);
         }
@@ -269,6 +362,33 @@ impl Comparison {
         }
         self.data(before, new, j, by, |_| true);
         self.zipped(old, i, new, j, by);
+    }
+
+    /// Compares the data of two nodes of one class that have other attributes, which a recording takes for two classes. Returns
+    /// whether they are such.
+    fn attributes(&mut self, before: &TreeNode, after: &TreeNode, new: &Tree<'_>, j: usize) -> bool {
+        let labels = |node: &TreeNode| node.data().iter().map(|(label, _)| label.to_string()).collect::<Vec<_>>();
+        let (was, is) = (labels(before), labels(after));
+        let is_one = before.kind == after.kind && stem(before.word()) == stem(after.word()) && was != is;
+        if is_one {
+            let of = |node: &TreeNode, name: &String| {
+                let found = node.data().iter().find(|(label, _)| label.to_string() == *name);
+                found.map(|(_, part)| part.clone())
+            };
+            for name in was.iter().chain(is.iter().filter(|name| !was.contains(name))) {
+                let path = format!("{}{name}", new.path(j));
+                match (of(before, name), of(after, name)) {
+                    (Some(old), Some(now)) if python::is(&old, &now) || python::equal(&old, &now) == Ok(true) => {}
+                    (Some(old), Some(now)) => apart(path, "structure", &old, &now, DEPTH, &mut self.found),
+                    (old, now) => {
+                        let word =
+                            |part: Option<Obj>| part.map_or_else(|| ABSENT.to_owned(), |part| python::repr(&part));
+                        self.report(&path, word(old), word(now));
+                    }
+                }
+            }
+        }
+        is_one
     }
 
     fn zipped(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
@@ -304,10 +424,11 @@ impl Comparison {
         for ((_, old), (label, now)) in pairs.filter(|(_, (label, _))| counts(label)) {
             match before.same_data(old, now, by) {
                 Ok(true) => {}
-                same => {
+                Ok(false) => apart(format!("{}{label}", new.path(j)), "structure", old, now, DEPTH, &mut self.found),
+                Err(_) => {
                     let (old, now) = objects_told_apart(old, now);
-                    let component = if same.is_err() { "structure (its comparison raises)" } else { "structure" };
-                    self.found.push(Difference::new(format!("{}{label}", new.path(j)), component, old, now));
+                    let (path, component) = (format!("{}{label}", new.path(j)), "structure (its comparison raises)");
+                    self.found.push(Difference::new(path, component, old, now));
                 }
             }
         }

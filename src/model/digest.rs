@@ -80,11 +80,12 @@ impl Digest {
             Some(pair) => pair,
             None => lengths().and_then(|(now, then)| Some((now?, then?)))?,
         };
+        let said = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
         Some(Difference {
             path: now.path.clone(),
             component: now.what.to_owned(),
-            before: then.text.clone(),
-            after: now.text.clone(),
+            before: said(&then.text),
+            after: said(&now.text),
         })
     }
 }

@@ -9,12 +9,12 @@
 use std::rc::Rc;
 
 use super::arguments::{Arguments, Invocation, Item, sort};
-use super::key::Ingredients;
+use super::key::{Ingredients, Primitive};
 use super::leaf::{Aval, Leaf, Traits};
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::table::{NEVER_FAST, Program};
-use crate::case::{Dtype, JitOptions, Layer, LayerSet, Library, Placement};
+use crate::case::{Dtype, JitOptions, Layer, LayerSet, Library, Name, Placement};
 use crate::spec::{Parameter, TableName};
 
 /// Why a call has no set of missed layers.
@@ -89,6 +89,7 @@ impl Simulation<'_> {
         parameters: &[Parameter],
         call: &Ingredients<'_>,
         args: &[Obj],
+        kwargs: &[(Name, Obj)],
     ) -> Result<LayerSet, Stopped> {
         let parts = Parts::of(parameters, args)?;
         if parts.functions.len() == 1 && parameters.contains(&Parameter::Branches) {
@@ -128,13 +129,14 @@ impl Simulation<'_> {
         } else {
             self.branches_agree(&parts, call, &given.values)?;
         }
-        let program = self.primitive(jaxprs, steps);
+        let primitive = Primitive { jaxprs, steps, options: options(parameters, kwargs, steps)? };
+        let program = self.primitive(&primitive);
         if let Some(choice) = parts.choice {
             let choice = self.seen_alone(first, choice, call)?;
             let (leaf, traits) = index(&choice, parameters.contains(&Parameter::Predicate))?;
             Rc::make_mut(&mut arguments.leaves).prepend(leaf, traits);
         }
-        Ok(self.apply(&Ingredients { arguments: &arguments, ..*call }, program, missed)?)
+        Ok(self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?)
     }
 
     /// The jaxprs of the functions; `missed` learns whether a body ran.
@@ -384,6 +386,25 @@ fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize) -> Result<Opt
         None if parts.scans => Err(value_error()),
         length => Ok(length),
     }
+}
+
+/// The parameters that options of a loop set otherwise than usual.
+fn options(parameters: &[Parameter], kwargs: &[(Name, Obj)], steps: Option<u64>) -> Result<Vec<String>, Stopped> {
+    let mut options = Vec::new();
+    for (name, value) in kwargs {
+        // `lax.map` has neither, and only a scan says which way it goes.
+        let unrolls = parameters.iter().any(|parameter| matches!(parameter, Parameter::Length | Parameter::Lower));
+        let turns = parameters.contains(&Parameter::Length);
+        match (name.as_str(), &**value) {
+            ("reverse", Kind::Bool(reverse)) if turns => options.extend(reverse.then(|| "reverse".to_owned())),
+            ("unroll", Kind::Bool(false) | Kind::Int(1) | Kind::None) if unrolls => {}
+            ("unroll", Kind::Bool(true)) if unrolls => options.push(format!("unroll={}", steps.unwrap_or(1).max(1))),
+            ("unroll", Kind::Int(n)) if unrolls => options.push(format!("unroll={n}")),
+            _ => return unknown("options of a loop other than reverse and unroll"),
+        }
+    }
+    options.sort_unstable();
+    Ok(options)
 }
 
 /// The arguments as the body sees them: the last `sliced` leaves without their leading axis.

@@ -93,6 +93,7 @@ impl Simulation<'_> {
             via: Via::Call,
             wrapper: name,
             generation: self.generations.of(name, function, options).unwrap_or(self.generations.now()),
+            primitive: None,
         };
         for (table, entries) in self.profile.tables.iter().zip(&mut self.tables) {
             match table.table {

@@ -150,6 +150,18 @@ pub struct Ingredients<'c> {
     pub wrapper: Option<&'c Name>,
     /// Which tables the wrapper has: those made after a clearing can have others than those made before.
     pub generation: u64,
+    /// What is called, where that is the primitive of an eager loop.
+    pub primitive: Option<&'c Primitive>,
+}
+
+/// The primitive of an eager loop, by its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Primitive {
+    pub jaxprs: Vec<Program>,
+    /// How many steps it has, if it says so.
+    pub steps: Option<u64>,
+    /// Its other parameters, where they are not as usual.
+    pub options: Vec<String>,
 }
 
 impl Key {
@@ -167,6 +179,11 @@ impl Key {
         let mut parts = Vec::with_capacity(5 + table.call.len() + table.context.len() + call.arguments.items.len());
         if let Some(program) = above {
             parts.push(Part::Plain(PROGRAM, Plain::Number(program.0)));
+        }
+        // The program says it too; an explanation wants the words.
+        if let Some(primitive) = call.primitive.filter(|_| table.table == TableName::Dispatch) {
+            parts.extend(primitive.steps.map(|steps| Part::Plain("number of steps", Plain::Number(steps))));
+            parts.push(Part::Plain("options of the loop", Plain::Texts(primitive.options.clone())));
         }
         if call.generation > 0 && belongs_to_wrapper(table, call) {
             parts.push(Part::Plain(WRAPPER, Plain::Number(call.generation)));

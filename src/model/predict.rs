@@ -12,7 +12,7 @@ use super::difference::{Difference, Explanation};
 use super::digest::Digest;
 use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
-use super::key::{Ingredients, Key};
+use super::key::{Ingredients, Key, Primitive};
 use super::object::{Obj, Raised};
 use super::running::{body_output, shardings_are_known};
 use super::table::{Entries, Program};
@@ -104,8 +104,8 @@ pub struct Simulation<'c> {
     pub(super) tables: Vec<Entries>,
     /// What each program was traced from, in the order of their numbers.
     pub(super) programs: Vec<Rc<Digest>>,
-    /// The primitives that eager loops made: the jaxprs and the number of steps that are their parameters.
-    pub(super) primitives: Vec<(Vec<Program>, Option<u64>, Program)>,
+    /// The primitives that eager loops made.
+    pub(super) primitives: Vec<(Primitive, Program)>,
     gone: Gone,
     /// The compiled objects, by the numbers of the calls that made them.
     compiled: HashMap<usize, Compiled>,
@@ -219,7 +219,17 @@ impl<'c> Simulation<'c> {
         let (via, wrapper) = (call.via, call.wrapper.as_ref());
         Ok(Key::of(
             table,
-            &Ingredients { function, arguments, invocation: None, options, ambient, via, wrapper, generation: 0 },
+            &Ingredients {
+                function,
+                arguments,
+                invocation: None,
+                options,
+                ambient,
+                via,
+                wrapper,
+                generation: 0,
+                primitive: None,
+            },
             None,
         ))
     }
@@ -309,6 +319,7 @@ impl<'c> Simulation<'c> {
                     via: call.via,
                     wrapper: name,
                     generation,
+                    primitive: None,
                 };
                 let fast = match &fast {
                     None => Some(whole),
@@ -329,6 +340,7 @@ impl<'c> Simulation<'c> {
                     via: call.via,
                     wrapper: name,
                     generation,
+                    primitive: None,
                 };
                 self.stale(*program, &now, call.raises.as_deref())
             }
@@ -476,6 +488,7 @@ impl<'c> Simulation<'c> {
                     via: Via::Call,
                     wrapper: None,
                     generation: 0,
+                    primitive: None,
                 };
                 self.stale(compiled.program, &now, call.raises.as_deref())
             }
@@ -502,8 +515,8 @@ impl<'c> Simulation<'c> {
         call: &Call,
         invocation: &Invocation<'_>,
     ) -> Result<Prediction, ModelError> {
-        if !call.kwargs.is_empty() || *invocation.options != JitOptions::default() {
-            return Err(ModelError::Unsupported("keyword arguments and options of loops".to_owned()));
+        if *invocation.options != JitOptions::default() {
+            return Err(ModelError::Unsupported("options of jit for a loop".to_owned()));
         }
         let arguments = Arguments::default();
         if call.compiled.is_some() {
@@ -523,12 +536,13 @@ impl<'c> Simulation<'c> {
             via: call.via,
             wrapper: None,
             generation: 0,
+            primitive: None,
         };
         let outcome = match ambient.unhashable() {
             // Python's own loop, which calls the functions.
             _ if ambient.bypasses => Ok(Served::by_nothing().missed),
             Some(raised) => Err(Stopped::Raised(raised)),
-            None => self.eager(parameters, &whole, args),
+            None => self.eager(parameters, &whole, args, invocation.kwargs),
         };
         let verdict = match outcome {
             Ok(missed) => Verdict::Missed(missed),

@@ -159,13 +159,15 @@ impl Entries {
         self.shelves.iter().flat_map(|shelf| &shelf.entries)
     }
 
-    /// The call whose key has the fewest differences from `key`, the last of several, and the differences. The keys of other
-    /// functions are looked at if there are none of this one, and if they look the same.
+    /// The call whose key has the fewest differences from `key`, the last of several, and the differences; of those with
+    /// `program` alone, if one is given. The keys of other functions are looked at if there are none of this one, and if they
+    /// look the same.
     pub fn nearest(
         &self,
         function: &Obj,
         by: Option<FunctionKey>,
         key: &Key,
+        program: Option<Program>,
     ) -> Result<Option<(usize, Vec<Difference>)>, Raised> {
         let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
         let now = python::repr(function);
@@ -178,7 +180,8 @@ impl Entries {
                 let (before, after) = told_apart(called, &now);
                 Difference::new("", "function", before, after)
             });
-            for entry in shelf.entries.iter().rev().take(LOOKED_AT) {
+            let is_one = |entry: &&Entry| program.is_none_or(|program| entry.program == program);
+            for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
                 let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key)).collect();
                 let is_nearer = |(call, known): &(usize, Vec<Difference>)| {
                     differences.len() < known.len() || (differences.len() == known.len() && entry.call > *call)

@@ -6,7 +6,7 @@ use super::arguments::{Invocation, sort};
 use super::buffers::{is_given, uses_a_donated_one};
 use super::difference::Explanation;
 use super::digest::{Digest, body};
-use super::key::{Ingredients, Key};
+use super::key::{Ingredients, Key, Primitive};
 use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
 use super::predict::Simulation;
@@ -47,7 +47,7 @@ impl<'c> Simulation<'c> {
         let key = Key::of(table, call, above);
         let found = self.tables[i].find(table, function, &key)?;
         if found.is_none() && self.explains {
-            self.explain(i, table, function, &key)?;
+            self.explain(i, table, function, &key, None)?;
         }
         Ok((found, Some(key)))
     }
@@ -106,6 +106,7 @@ impl<'c> Simulation<'c> {
             None => self.walk_below(call, body_raises, deepest),
             Some(raised) => Err(raised),
         };
+        self.explain_dispatch(function, dispatch_key.as_ref(), &outcome)?;
         // A call that fails leaves an entry in the fast path all the same, which then is never fast.
         let program = match &outcome {
             Ok(Served { program: Some(program), .. }) if !call.ambient.never_fast && !has_effect(function) => *program,
@@ -115,8 +116,33 @@ impl<'c> Simulation<'c> {
         outcome.map(|served| Served { missed: served.missed.with(Layer::Dispatch), ..served })
     }
 
-    /// Notes why `key` was not found.
-    fn explain(&mut self, i: usize, table: &Table, function: &Obj, key: &Key) -> Result<(), Raised> {
+    /// Notes of a call that missed the fast path alone, whose key is `key`, how it differs from those that led to the program
+    /// which the tables below have for it: the keys of other programs say nothing.
+    pub(super) fn explain_dispatch(
+        &mut self,
+        function: &Obj,
+        key: Option<&Key>,
+        served: &Result<Served, Raised>,
+    ) -> Result<(), Raised> {
+        if let (true, Some(key), Ok(Served { program: Some(program), missed })) = (self.explains, key, served)
+            && missed.is_empty()
+            && let Some((i, table)) = self.table(TableName::Dispatch)
+        {
+            self.explanations.retain(|explanation| explanation.layer != Layer::Dispatch);
+            self.explain(i, table, function, key, Some(*program))?;
+        }
+        Ok(())
+    }
+
+    /// Notes why `key` was not found; beside the keys that led to `program` alone, if one is given.
+    fn explain(
+        &mut self,
+        i: usize,
+        table: &Table,
+        function: &Obj,
+        key: &Key,
+        program: Option<Program>,
+    ) -> Result<(), Raised> {
         let layer = match table.table {
             TableName::Dispatch => Layer::Dispatch,
             TableName::Trace => Layer::Trace,
@@ -124,7 +150,7 @@ impl<'c> Simulation<'c> {
             TableName::Compile => Layer::Compile,
             TableName::Infer | TableName::Resources => return Ok(()),
         };
-        if let Some((nearest, differences)) = self.tables[i].nearest(function, table.function, key)? {
+        if let Some((nearest, differences)) = self.tables[i].nearest(function, table.function, key, program)? {
             self.explanations.push(Explanation { layer, nearest, differences });
         }
         Ok(())
@@ -382,14 +408,13 @@ impl<'c> Simulation<'c> {
         }
     }
 
-    /// The primitive with these parameters.
-    pub(super) fn primitive(&mut self, jaxprs: Vec<Program>, steps: Option<u64>) -> Program {
-        let same = |known: &&(Vec<Program>, Option<u64>, Program)| known.0 == jaxprs && known.1 == steps;
-        if let Some((_, _, program)) = self.primitives.iter().find(same) {
+    /// The program of the primitive with these parameters.
+    pub(super) fn primitive(&mut self, primitive: &Primitive) -> Program {
+        if let Some((_, program)) = self.primitives.iter().find(|(known, _)| known == primitive) {
             return *program;
         }
         let program = self.new_program(Rc::default());
-        self.primitives.push((jaxprs, steps, program));
+        self.primitives.push((primitive.clone(), program));
         program
     }
 

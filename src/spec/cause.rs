@@ -95,4 +95,6 @@ pub enum Sign {
     NeverSettles,
     /// Calls hit programs that were traced from something else.
     Stale,
+    /// Calls hit programs that were traced under other flags, which matters where a body looks at them.
+    PerhapsStale,
 }

@@ -31,4 +31,5 @@ if new_ref is not None:
     for _ in range(3):
         counted(count, 1.0)
     print(counted(new_ref(jnp.zeros((), int)), 1.0), count[...])
-print(jax.jit(lambda x: x)(1.0), jax.jit(lambda x: x)(2.0))
+same = jax.jit(lambda x: x)
+print(same(1.0), same(jnp.ones(2)), same(2.0))

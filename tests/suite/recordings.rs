@@ -4,6 +4,7 @@ use std::process::Command;
 
 use jitkey::case::Verdict;
 use jitkey::explain::{Explained, ExplainedCall, Nearest, Pattern, Recording, Tried, numbered};
+use jitkey::model::Difference;
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
 use jitkey::target::environment;
@@ -78,6 +79,95 @@ fn a_problem_is_explained(
     assert!(replayed.status.success(), "{printed}{}", String::from_utf8_lossy(&replayed.stderr));
     let observed: Vec<_> = printed.lines().filter(|line| line.trim_start().starts_with("observed")).collect();
     assert_eq!(observed, ["  observed   trace, trace", "  observed   trace, hit"], "{printed}");
+}
+
+/// What differs is found inside of data, and a miss of the fast path is compared with what led to the same program.
+#[rstest]
+#[case::in_a_dict(
+    r#"{"new": {"class": "Node", "children": [], "aux": {"dict": {"cap": 4, "kind": {"str": "ring"}}}}}"#,
+    r#"{"new": {"class": "Node", "children": [], "aux": {"dict": {"cap": 2, "kind": {"str": "ring"}}}}}"#,
+    "x.aux['cap']",
+    "4",
+    "2"
+)]
+#[case::in_a_graph(
+    r#"{"new": {"class": "Graph", "fields": {"a": 1, "d": {"new": {"class": "Drop", "fields": {"deterministic": false, "rate": 0.5}}}}}}"#,
+    r#"{"new": {"class": "Graph", "fields": {"a": 1, "d": {"new": {"class": "Drop", "fields": {"deterministic": true, "rate": 0.5}}}}}}"#,
+    "x.d.deterministic", "False", "True"
+)]
+#[case::another_attribute(
+    r#"{"new": {"class": "Graph", "fields": {"a": 1, "d": null}}}"#,
+    r#"{"new": {"class": "Graph__2", "fields": {"a": 1, "d": null, "bias": true}}}"#,
+    "x.bias",
+    "absent",
+    "True"
+)]
+fn data_are_taken_apart(
+    #[case] before: &str,
+    #[case] after: &str,
+    #[case] path: &str,
+    #[case] was: &str,
+    #[case] is: &str,
+) {
+    let says = r#"{"classes": {"Node": {"node": {}}, "Graph": {"dataclass": {"data": [], "meta": ["a", "d"]}},
+        "Graph__2": {"dataclass": {"data": [], "meta": ["a", "d", "bias"]}},
+        "Drop": {"dataclass": {"data": [], "meta": ["deterministic", "rate"]}}},
+        "objects": {"step_1": {"def": {"name": "step at a.py:1", "params": ["x"]}}}, "#;
+    let first = line("jax.jit", before, "", TRACED).replacen('{', &says.replace('\n', " "), 1);
+    let explained = explained(&[first, line("jax.jit", after, "", TRACED)]);
+    let [difference] = explained.calls[1].differences() else { panic!("{explained:#?}") };
+    let Difference { path: found, before, after, .. } = difference;
+    assert_eq!((found.as_str(), before.as_str(), after.as_str()), (path, was, is));
+}
+
+/// Each call takes a form of its own of what was passed before: the nearest key is that of the same program.
+#[test]
+fn a_miss_of_the_fast_path_is_compared_with_the_same_program() {
+    let fast = r#""dispatch""#;
+    let explained = explained(&[
+        first("jax.jit", r#""f32[2]", "f32[2]", "f32[8]""#, ""),
+        line("jax.jit", r#""np:f32[2]", "np:f32[2]", "f32[4]""#, "", TRACED),
+        line("jax.jit", r#""f32[2]", "f32[2]", "f32[4]""#, "", fast),
+    ]);
+    let call = &explained.calls[2];
+    assert_eq!(call.explanation().unwrap().nearest, Nearest::Call(2), "{explained:#?}");
+    assert!(call.differences().iter().all(|difference| difference.component == "sharding"), "{explained:#?}");
+}
+
+/// A value that comes and goes reaches no fixed point, though both of its programs are there in the end.
+#[test]
+fn what_alternates_is_no_state() {
+    let (one, other) = (r#""f32[]""#, r#""i32[]""#);
+    let mut lines = vec![first("jax.jit", one, ""), line("jax.jit", other, "", TRACED)];
+    for _ in 0..3 {
+        lines.extend([line("jax.jit", one, "", ""), line("jax.jit", other, "", "")]);
+    }
+    assert!(explained(&lines).patterns.is_empty());
+}
+
+/// A flag that a body may look at makes no wrong result by itself.
+#[test]
+fn a_hit_under_another_flag_is_perhaps_stale() {
+    let flag = r#", "context": {"flags": {"jax_default_prng_impl": {"str": "rbg"}}}"#;
+    let explained = explained(&[first("jax.jit", "1", ""), line("jax.jit", "1", flag, "")]);
+    let found: Vec<_> = explained.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
+    assert_eq!(found, ["stale-under-other-flags"], "{explained:#?}");
+    assert!(explained.patterns[0].says.contains(r#"jax_default_prng_impl="rbg" was none"#), "{explained:#?}");
+}
+
+/// What a program raises as it runs is no miss of a cache, and what was made for it is there afterwards.
+#[rstest]
+#[case("XlaRuntimeError", true)]
+#[case("ValueError", false)]
+fn an_error_of_the_program_itself(#[case] class: &str, #[case] as_it_ran: bool) {
+    let raised = format!(r#"{{"error": {{"class": "{class}", "message": ""}}, "#);
+    let lines = [
+        first("jax.jit", r#""f32[2]""#, "").replacen('{', &raised, 1),
+        line("jax.jit", r#""f32[2]""#, "", "").replacen('{', &raised, 1),
+        line("jax.jit", r#""f32[2]""#, "", ""),
+    ];
+    let explained = explained(&lines);
+    assert_eq!(explained.calls.iter().all(ExplainedCall::is_predicted), as_it_ran, "{explained:#?}");
 }
 
 /// Two functions that are made in one place are two as long as both are there, and one in its next form if the first is gone.
@@ -165,7 +255,7 @@ fn a_graphdef_is_read_attribute_by_attribute() {
     let calls: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
     assert_eq!(calls.len(), 2, "{}", text(&explained, Style::PLAIN));
     for call in calls {
-        assert_eq!(call.differences()[0].path, "trainer._graphdef.tx");
+        assert_eq!(call.differences()[0].path, "trainer._graphdef.tx.init");
         assert_eq!(call.advice[0].as_ref().unwrap().cause, "optimizer-made-anew");
     }
 }
@@ -197,7 +287,8 @@ fn a_program_is_predicted(
         "threads_and_effects",
         "nested_calls",
         "meshes",
-        "references"
+        "references",
+        "statics_and_data"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,

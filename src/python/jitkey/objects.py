@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
 import inspect
 import itertools
 import math
@@ -37,6 +41,9 @@ _REF: Any = getattr(core, "Ref", None)
 
 A_JIT = jax.jit(lambda: None)
 
+_SPEAK_FOR_THEMSELVES = (float, complex, bytes, range, slice, np.generic, datetime.date, decimal.Decimal, fractions.Fraction)
+"""Classes whose own `__repr__` says of a value what it is, and runs nothing of the program's."""
+
 
 class Objects(Recorder):
     """The names of classes and objects, with the ends of those that are held weakly."""
@@ -68,7 +75,11 @@ class Objects(Recorder):
         self._told.update(classes)
         objects = dict(self.objects)
         self.objects.clear()
-        for word, news in (("classes", classes), ("objects", objects), ("dropped", taken(self.dropped))):
+        dropped = taken(self.dropped)
+        # What a call speaks of is there for as long as it is described, even if nothing else held it.
+        now = [name for name in dropped if name not in objects and name not in self.used]
+        self.dropped.extend(name for name in dropped if name not in now)
+        for word, news in (("classes", classes), ("objects", objects), ("dropped", now)):
             if news:
                 said[word] = news
         return said
@@ -126,6 +137,8 @@ class Objects(Recorder):
     def _named(self, value: Any) -> Any:
         if is_plain(value):
             return self.value(value)
+        if isinstance(value, enum.Enum) and (form := _enum(type(value), value)) is not None:
+            return {"new": {"class": self._class(value, form), "member": value.name}}
         if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):
             # Compared part by part, each by identity first.
             if type(value) is dict:
@@ -297,6 +310,9 @@ def is_plain(value: Any) -> bool:
     """Whether it is written as it stands: equal to what looks the same and to nothing else."""
     if value is None or type(value) in (bool, int, str):
         return True
+    if isinstance(value, np.generic):
+        # As a case writes one: each nan is an object of its own, as of Python's floats.
+        return value.dtype.kind in "biuf" and value.dtype.itemsize <= 8 and abs(value.item()) <= 2**53
     if type(value) is float:
         # Each nan is an object of its own.
         return not math.isnan(value)
@@ -307,6 +323,10 @@ def _text(value: Any) -> str:
     """An object for a reader, without what its `__repr__` would do."""
     if isinstance(value, (np.dtype, type)):
         return str(value)[:TEXT]
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"[:TEXT]
+    if isinstance(value, _SPEAK_FOR_THEMSELVES) and type(value).__module__ in ("builtins", "numpy", "datetime", "decimal", "fractions"):
+        return repr(value)[:TEXT]
     if dataclasses.is_dataclass(value):
         fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
         shown = [f"{name}={part!r}" if is_plain(part) else f"{name}=…" for name, part in fields.items()]
@@ -319,6 +339,14 @@ def _text(value: Any) -> str:
         if all(is_plain(part) for part in parts):
             return repr(value)[:TEXT]
     return f"<{type(value).__name__}>"
+
+
+def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
+    """The class of an enum's member as a case writes it; None if it is no plain one, whose members are compared by identity."""
+    names = [member.name for member in made]
+    if made.__eq__ is not object.__eq__ or made.__hash__ is not enum.Enum.__hash__:
+        return None
+    return {"enum": names} if value.name in names and all(map(NAME.match, names)) else None
 
 
 def _is_graph(value: Any) -> bool:

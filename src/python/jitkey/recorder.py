@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import json
 import os
@@ -43,6 +44,8 @@ KNOWN = 4096
 PATIENCE = 2.0
 """Seconds that a call waits while another thread's arguments are looked at, which can run code of the program's that waits for
 this thread."""
+LOOP_OPTIONS = ("reverse", "unroll")
+"""Options of loops that a case has words for."""
 GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
 """The layers to which what is done ahead of time goes."""
 _encode = json.JSONEncoder(allow_nan=False).encode
@@ -381,8 +384,10 @@ class Recording:
             and name in given.arguments
             and repr(given.arguments[name]) != repr(parameter.default)
         ]
-        if others:
-            raise Unsupported(f"recording the option {', '.join(others)}")
+        options = {name: given.arguments[name] for name in others}
+        for name, option in options.items():
+            if name not in LOOP_OPTIONS or type(option) not in (bool, int):
+                raise Unsupported(f"recording the option {name}")
         given.apply_defaults()
         args = given.args[:4] if "length" in given.arguments else given.args
         values = [self._objects.value(arg) for arg in args]
@@ -390,7 +395,7 @@ class Recording:
             raise Unsupported("recording a loop over a reference")
         if "cond_fun" in given.arguments:
             self._objects.returns_a_truth_value(values[0])
-        return {"args": values, "context": self._context()}
+        return {"args": values, "kwargs": options, "context": self._context()}
 
     def _wrapper(self, api: str, wrapper: Any) -> _Wrapper | None:
         """What belongs to the wrapper; None if it is a library's own."""
@@ -416,6 +421,8 @@ class Recording:
         by = transformation(fun)
         if by is not None:
             name = f"{by.co_name} of {name}"
+        elif isinstance(fun, functools.partial):
+            name = f"partial of {name}"
         options, unknown, around = {}, None, None
         held = weakref.ref(wrapper)
         try:

@@ -1,0 +1,91 @@
+"""Statics and aux data of many kinds: enums, numbers of NumPy, dicts, what is made anew at each flattening; options of scans."""
+
+import enum
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+class Mode(enum.Enum):
+    TRAIN = 1
+    EVAL = 2
+
+
+class Size(enum.IntEnum):
+    SMALL = 1
+    LARGE = 5
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def step(x, mode):
+    return x + 1 if mode is Mode.TRAIN else x
+
+
+@jax.tree_util.register_pytree_node_class
+class Ring:
+    def __init__(self, buffer, capacity):
+        self.buffer, self.capacity = buffer, capacity
+
+    def tree_flatten(self):
+        return (self.buffer,), {"capacity": self.capacity, "kind": ("ring", None)}
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children, aux["capacity"])
+
+
+class Meta:
+    def __init__(self, n):
+        self.n = n
+
+
+@jax.tree_util.register_pytree_node_class
+class Box:
+    def __init__(self, x, n):
+        self.x, self.n = x, n
+
+    def tree_flatten(self):
+        return (self.x,), Meta(self.n)
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(children[0], aux.n)
+
+
+@jax.jit
+def pushed(ring, x):
+    return ring.buffer.at[0].set(x)[: ring.capacity]
+
+
+@jax.jit
+def boxed(box):
+    return box.x * box.n
+
+
+x = jnp.ones(3)
+for static in (*Mode, *Mode, *Size, 3, np.int64(3), np.float32(2), 2.0, 1 + 2j, b"x", float("nan"), float("nan")):
+    print(static, step(x, static))
+for capacity in (4, 4, 2):
+    print(pushed(Ring(jnp.zeros(4), capacity), 1.0))
+box = Box(x, 3)
+print([boxed(box).sum() for _ in range(3)])
+
+
+def decayed(carry, reward):
+    return reward + 0.9 * carry, carry
+
+
+for options in ({"reverse": True}, {}, {"unroll": 2}, {"unroll": True}, {"unroll": 4}, {"reverse": True}):
+    print(jax.lax.scan(decayed, jnp.float32(0), jnp.arange(4.0), **options)[0])
+for steps in (2, 3, 2):
+    print(jax.lax.fori_loop(0, steps, lambda i, carry: carry + i, jnp.float32(0)))
+
+
+def root(x):
+    return x**0.5
+
+
+for _ in range(2):
+    print(jax.lax.map(root, jnp.arange(3.0)))
