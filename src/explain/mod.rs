@@ -93,6 +93,8 @@ pub struct ExplainedCall {
     pub predicted: Option<Verdict>,
     /// Why the model says nothing.
     pub unpredicted: Option<String>,
+    /// The number of the last call of the function before it of which the model says nothing: what that left isn't known.
+    pub after_unpredicted: Option<usize>,
     /// Whether it is the first call of its function: no key could be nearby.
     pub first: bool,
     /// Why each layer was missed, from the top.
@@ -196,6 +198,7 @@ impl Explained {
                 observed: recorded.observed.verdict(),
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
+                after_unpredicted: None,
                 first: known.insert(function),
                 explanations: Vec::new(),
                 advice: Vec::new(),
@@ -208,6 +211,13 @@ impl Explained {
             let replay = Replay::of(&recording, &api);
             predict(&replay, spec.profile(&api, &version), &recording, &mut calls);
             replays.insert(api, replay);
+        }
+        let mut unpredicted: HashMap<usize, usize> = HashMap::new();
+        for call in &mut calls {
+            call.after_unpredicted = unpredicted.get(&call.function).copied();
+            if call.predicted.is_none() {
+                unpredicted.insert(call.function, call.number);
+            }
         }
         for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
             // That another function is another one says nothing, where this one was there before.

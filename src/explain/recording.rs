@@ -242,7 +242,8 @@ impl Recorded {
         let has_run =
             missed.contains(Layer::Compile) || !missed.contains(Layer::Trace) && !missed.contains(Layer::Lower);
         let class = self.observed.error.as_ref().map(|error| error.class.as_str());
-        has_run && class.is_some_and(|class| class.ends_with("RuntimeError"))
+        // XLA's, jax's and equinox's; Python's own is what jax raises before.
+        has_run && class.is_some_and(|class| class.ends_with("RuntimeError") && class != "RuntimeError")
     }
 
     /// The class of the error that kept the call from being looked up, traced, lowered or compiled.

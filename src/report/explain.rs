@@ -83,7 +83,10 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     match (&call.predicted, &call.unpredicted) {
         (_, Some(why)) => drop(writeln!(text, "  {dim}Not predicted: {why}.{end}")),
         (Some(predicted), None) if predicted != &call.observed => {
-            let _ = writeln!(text, "  {bad}The model says that it {}, so this is not explained.{end}", what(predicted));
+            let perhaps = |number| format!("; it says nothing of call {number}, and what that left can be the reason");
+            let perhaps = call.after_unpredicted.map(perhaps).unwrap_or_default();
+            let says = what(predicted);
+            let _ = writeln!(text, "  {bad}The model says that it {says}, so this is not explained{perhaps}.{end}");
         }
         _ => {}
     }

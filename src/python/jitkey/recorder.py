@@ -34,7 +34,7 @@ from .objects import NAME, Objects, is_plain, taken
 from .observe import LAYERS
 from .options import UnderAMesh, filter_jit_options, jit_options, mesh_around, set_mesh
 from .record import explicit_axes
-from .source import body, caller, code, codes, is_program, place, transformation
+from .source import body, caller, code, codes, is_library, is_program, place, transformation
 
 VERSION = 1
 """Of the format of recordings."""
@@ -91,6 +91,8 @@ class _Wrapper:
     """What the options are under the mesh around a call, if they speak of one that isn't there before."""
     unknown: str | None = None
     """Why its options can't be recorded."""
+    is_library: bool = False
+    """Whether it is around a function of equinox or flax, as they make them to learn shapes."""
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
@@ -123,7 +125,7 @@ class Recording:
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
         wrapped = self._wrapper(api, wrapper)
-        if wrapped is None:
+        if wrapped is None or (via in ("trace", "eval_shape") and wrapped.is_library):
             return original(wrapper, *args, **kwargs)
         local.inside = True
         try:
@@ -443,6 +445,7 @@ class Recording:
             options=options,
             around=around,
             unknown=unknown,
+            is_library=isinstance(fun, types.FunctionType) and is_library(fun.__code__),
         )
 
     def _context(self) -> dict[str, Any]:

@@ -33,6 +33,11 @@ def is_program(written: types.CodeType) -> bool:
     return not os.path.abspath(written.co_filename).startswith(LIBRARY)
 
 
+def is_library(written: types.CodeType) -> bool:
+    """Whether it is written in jax, equinox or flax."""
+    return _is_hook(written.co_filename)
+
+
 def transformation(function: Any) -> types.CodeType | None:
     """The code of the function that jax made of the program's, the innermost one."""
     found = None
