@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
+use indexmap::IndexMap;
+
 use super::facet::{Facet, leaf_word};
 use super::key::{CONTEXT, Key, MASK, PROGRAM, Part, Plain, static_difference};
 use super::leaf::Aval;
@@ -182,20 +184,27 @@ const DEPTH: u32 = 64;
 /// Adds the smallest parts in which two pieces of data differ, or the pieces themselves if no parts correspond.
 fn apart(path: String, component: &str, old: &Obj, new: &Obj, depth: u32, found: &mut Vec<Difference>) {
     let before = found.len();
-    for (label, old, new) in if depth == 0 { Vec::new() } else { corresponding(old, new) } {
+    if depth > 0 {
+        each_apart(&path, component, corresponding(old, new), depth - 1, found);
+    }
+    if found.len() == before {
+        let (old, new) = objects_told_apart(old, new);
+        found.push(Difference::new(path, component, old, new));
+    }
+}
+
+/// The same for each of the parts of what is at `path`.
+fn each_apart(path: &str, component: &str, parts: Vec<Corresponding<'_>>, depth: u32, found: &mut Vec<Difference>) {
+    for (label, old, new) in parts {
         let path = format!("{path}{label}");
         match (old, new) {
             (Some(old), Some(new)) if python::is(old, new) || python::equal(old, new) == Ok(true) => {}
-            (Some(old), Some(new)) => apart(path, component, old, new, depth - 1, found),
+            (Some(old), Some(new)) => apart(path, component, old, new, depth, found),
             (old, new) => {
                 let [old, new] = [old, new].map(|part| part.map_or_else(|| ABSENT.to_owned(), python::repr));
                 found.push(Difference::new(path, "structure", old, new));
             }
         }
-    }
-    if found.len() == before {
-        let (old, new) = objects_told_apart(old, new);
-        found.push(Difference::new(path, component, old, new));
     }
 }
 
@@ -367,28 +376,18 @@ impl Comparison {
     /// Compares the data of two nodes of one class that have other attributes, which a recording takes for two classes. Returns
     /// whether they are such.
     fn attributes(&mut self, before: &TreeNode, after: &TreeNode, new: &Tree<'_>, j: usize) -> bool {
-        let labels = |node: &TreeNode| node.data().iter().map(|(label, _)| label.to_string()).collect::<Vec<_>>();
-        let (was, is) = (labels(before), labels(after));
-        let is_one = before.kind == after.kind && stem(before.word()) == stem(after.word()) && was != is;
-        if is_one {
-            let of = |node: &TreeNode, name: &String| {
-                let found = node.data().iter().find(|(label, _)| label.to_string() == *name);
-                found.map(|(_, part)| part.clone())
-            };
-            for name in was.iter().chain(is.iter().filter(|name| !was.contains(name))) {
-                let path = format!("{}{name}", new.path(j));
-                match (of(before, name), of(after, name)) {
-                    (Some(old), Some(now)) if python::is(&old, &now) || python::equal(&old, &now) == Ok(true) => {}
-                    (Some(old), Some(now)) => apart(path, "structure", &old, &now, DEPTH, &mut self.found),
-                    (old, now) => {
-                        let word =
-                            |part: Option<Obj>| part.map_or_else(|| ABSENT.to_owned(), |part| python::repr(&part));
-                        self.report(&path, word(old), word(now));
-                    }
-                }
-            }
+        let named = |node: &TreeNode| node.data().iter().map(|(label, _)| label.to_string()).collect::<Vec<_>>();
+        let (was, is) = (named(before), named(after));
+        if before.kind != after.kind || stem(before.word()) != stem(after.word()) || was == is {
+            return false;
         }
-        is_one
+        let (old, now) = (was.iter().zip(before.data()), is.iter().zip(after.data()));
+        let mut parts: IndexMap<&String, (Option<&Obj>, Option<&Obj>)> = IndexMap::new();
+        old.for_each(|(name, (_, part))| parts.entry(name).or_default().0 = Some(part));
+        now.for_each(|(name, (_, part))| parts.entry(name).or_default().1 = Some(part));
+        let parts = parts.into_iter().map(|(name, (old, now))| (name.clone(), old, now));
+        each_apart(&new.path(j).to_string(), "structure", parts.collect(), DEPTH, &mut self.found);
+        true
     }
 
     fn zipped(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
