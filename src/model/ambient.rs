@@ -35,6 +35,8 @@ pub struct Ambient {
     pub seen: Vec<String>,
     pub never_fast: bool,
     pub bypasses: bool,
+    /// Whether the program of an eager loop is made anew.
+    pub makes_loops_anew: bool,
     pub trace_raises: Option<String>,
     pub miss_raises: Option<String>,
     pub run_raises: Option<String>,
@@ -119,7 +121,17 @@ impl Ambient {
     }
 
     fn add(&mut self, effect: &FlagEffect, text: &str) {
-        let FlagEffect { keys, seen, never_fast, bypasses, trace_raises, miss_raises, run_raises, .. } = effect;
+        let FlagEffect {
+            keys,
+            seen,
+            never_fast,
+            bypasses,
+            makes_loops_anew,
+            trace_raises,
+            miss_raises,
+            run_raises,
+            ..
+        } = effect;
         for key in keys {
             match key {
                 FlagKey::Dispatch => self.dispatch.push(text.to_owned()),
@@ -131,6 +143,7 @@ impl Ambient {
         }
         self.never_fast |= never_fast;
         self.bypasses |= bypasses;
+        self.makes_loops_anew |= makes_loops_anew;
         self.trace_raises = self.trace_raises.take().or_else(|| trace_raises.clone());
         self.miss_raises = self.miss_raises.take().or_else(|| miss_raises.clone());
         self.run_raises = self.run_raises.take().or_else(|| run_raises.clone());

@@ -130,7 +130,8 @@ impl Simulation<'_> {
             self.branches_agree(&parts, call, &given.values)?;
         }
         let primitive = Primitive { jaxprs, steps, options: options(parameters, kwargs, steps)? };
-        let program = self.primitive(&primitive);
+        let anew = call.ambient.makes_loops_anew;
+        let program = if anew { self.new_program(Rc::default()) } else { self.primitive(&primitive) };
         if let Some(choice) = parts.choice {
             let choice = self.seen_alone(first, choice, call)?;
             let (leaf, traits) = index(&choice, parameters.contains(&Parameter::Predicate))?;

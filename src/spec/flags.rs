@@ -61,6 +61,9 @@ pub struct FlagEffect {
     /// The exception of a call that would run.
     #[serde(default)]
     pub run_raises: Option<String>,
+    /// Whether the program of an eager loop is made anew in each call.
+    #[serde(default)]
+    pub makes_loops_anew: bool,
     /// Whatever a program may not return: `FloatingPointError`.
     #[serde(default)]
     pub returns_no: Vec<NonFinite>,
