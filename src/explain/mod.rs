@@ -89,7 +89,8 @@ pub struct ExplainedCall {
     like: usize,
     /// What it did.
     pub observed: Verdict,
-    /// What the model says that it does, if it says anything.
+    /// What the model says that it does, if it says anything; with the error, where the program raised as it ran and missed what
+    /// the model says.
     pub predicted: Option<Verdict>,
     /// Why the model says nothing.
     pub unpredicted: Option<String>,

@@ -266,7 +266,8 @@ fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding<'d>> {
 
 /// The name of a class without the number that a recording gives it.
 fn stem(name: &str) -> &str {
-    name.split_once("__").map_or(name, |(stem, _)| stem)
+    let numbered = name.rsplit_once("__").filter(|(_, number)| number.parse::<u32>().is_ok());
+    numbered.map_or(name, |(stem, _)| stem)
 }
 
 /// A tree, and the children of one of its nodes by their keys.
