@@ -370,6 +370,7 @@ impl<'c> Checker<'c> {
             ("args", new.args.is_some()),
             ("fields", new.fields.is_some()),
             ("children", new.children.is_some()),
+            ("keys", new.keys.is_some()),
             ("aux", new.aux.is_some()),
             ("value", new.value.is_some()),
             ("hash", new.hash.is_some()),
@@ -377,7 +378,7 @@ impl<'c> Checker<'c> {
         ];
         let (needed, allowed): (&[&str], &[&str]) = match class {
             Class::Namedtuple(_) => (&["args"], &[]),
-            Class::Node {} => (&["children"], &["aux"]),
+            Class::Node {} => (&["children"], &["keys", "aux"]),
             Class::Dataclass { .. } | Class::Module { .. } | Class::NnxModule { .. } | Class::PlainDataclass { .. } => {
                 (&["fields"], &[])
             }
@@ -397,6 +398,9 @@ impl<'c> Checker<'c> {
         match class {
             Class::Namedtuple(fields) if new.args.as_ref().is_some_and(|args| args.len() != fields.len()) => {
                 error(format!("`args` must have {} elements", fields.len()))
+            }
+            Class::Node {} if new.keys.iter().any(|keys| Some(keys.len()) != new.children.as_ref().map(Vec::len)) => {
+                error("`keys` must have one for each of `children`".to_owned())
             }
             Class::Dataclass { data, meta } => self.fields(new, data.iter().chain(meta)).or_else(error),
             Class::Module { fields, static_ } | Class::NnxModule { params: fields, static_ } => {

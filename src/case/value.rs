@@ -272,6 +272,10 @@ pub struct NewForm {
     /// Of a registered node: its children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children: Option<Vec<Value>>,
+    /// Of a registered node: what paths call its children (`.weight`, `['a']`), as it says who registers the class with
+    /// `register_pytree_with_keys`. No part of a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Vec<String>>,
     /// Of a registered node: its aux data, None if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aux: Option<Value>,
@@ -290,12 +294,22 @@ impl NewForm {
     /// An instance of `class` with no parts.
     #[must_use]
     pub fn of(class: Name) -> Self {
-        Self { class, args: None, fields: None, children: None, aux: None, value: None, hash: None, member: None }
+        Self {
+            class,
+            args: None,
+            fields: None,
+            children: None,
+            keys: None,
+            aux: None,
+            value: None,
+            hash: None,
+            member: None,
+        }
     }
 
     /// The values of the parts.
     pub fn parts(&self) -> impl Iterator<Item = &Value> {
-        let Self { class: _, args, fields, children, aux, value, hash: _, member: _ } = self;
+        let Self { class: _, args, fields, children, keys: _, aux, value, hash: _, member: _ } = self;
         args.iter()
             .flatten()
             .chain(fields.iter().flat_map(IndexMap::values))

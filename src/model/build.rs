@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::object::{ClassObject, Function, Kind, Obj, Raised};
 use super::python;
+use super::treedef::Label;
 use crate::case::{
     Array, Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value,
     Wrapper,
@@ -290,6 +291,7 @@ impl Namespace {
             }
             Class::Node {} => Kind::Node {
                 children: self.all(new.children.as_deref().unwrap_or_default())?,
+                keys: new.keys.iter().flatten().map(|key| Label::Written(key.as_str().into())).collect(),
                 aux: part(&new.aux)?,
                 class,
             },

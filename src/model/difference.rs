@@ -250,8 +250,8 @@ fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding<'d>> {
             names.map(|name| (format!(".{name}"), of(old, name), of(new, name))).collect()
         }
         (
-            Kind::Node { class: was, children: old, aux: old_aux },
-            Kind::Node { class: is, children: new, aux: new_aux },
+            Kind::Node { class: was, children: old, aux: old_aux, .. },
+            Kind::Node { class: is, children: new, aux: new_aux, .. },
         ) if Rc::ptr_eq(was, is) && old.len() == new.len() => {
             let mut parts: Vec<_> = zipped(old, new);
             parts.push((".aux".to_owned(), Some(old_aux), Some(new_aux)));
@@ -272,6 +272,9 @@ fn stem(name: &str) -> &str {
 
 /// A tree, and the children of one of its nodes by their keys.
 type Keyed<'t, 'k> = (&'t Tree<'k>, &'t [(&'k Obj, usize)]);
+
+/// A tree, and the children of one of its nodes by what paths call them.
+type Called<'t, 'k> = (&'t Tree<'k>, &'t IndexMap<String, usize>);
 
 #[derive(Default)]
 struct Comparison {
@@ -318,6 +321,13 @@ impl<'k> Tree<'k> {
         let is_keyed = !keys.is_empty() && keys.len() == self.children[node].len();
         is_keyed.then(|| keys.into_iter().map(|(_, key)| key).zip(self.children[node].iter().copied()).collect())
     }
+
+    /// The children by what paths call them, if the class says so.
+    fn called(&self, node: usize) -> Option<IndexMap<String, usize>> {
+        let names = &self.nodes[node].more.as_ref()?.names;
+        let is_written = !names.is_empty() && names.iter().all(|name| matches!(name, Label::Written(_)));
+        is_written.then(|| names.iter().map(ToString::to_string).zip(self.children[node].iter().copied()).collect())
+    }
 }
 
 impl Comparison {
@@ -362,6 +372,11 @@ impl Comparison {
             // What isn't a key: the factory of a defaultdict.
             return self.data(before, new, j, by, |label| !label.is_key());
         }
+        if let (Some(was), Some(is)) = (old.called(i), new.called(j))
+            && was != is
+        {
+            return self.called((old, &was), (new, &is), by);
+        }
         if before.arity != after.arity {
             self.report(&new.path(j), old.word(i), new.word(j));
             // An empty dict has no keys.
@@ -394,6 +409,19 @@ impl Comparison {
     fn zipped(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
         for (a, b) in old.children[i].iter().zip(&new.children[j]) {
             self.nodes(old, *a, new, *b, by);
+        }
+    }
+
+    /// Compares the children of two nodes by what paths call them. What the nodes have besides says so too, if they differ.
+    fn called(&mut self, (old, was): Called<'_, '_>, (new, is): Called<'_, '_>, by: Equality) {
+        for (_, at) in was.iter().filter(|(name, _)| !is.contains_key(*name)) {
+            self.report(&old.path(*at), old.word(*at), ABSENT);
+        }
+        for (name, at) in is {
+            match was.get(name) {
+                Some(earlier) => self.nodes(old, *earlier, new, *at, by),
+                None => self.report(&new.path(*at), ABSENT, new.word(*at)),
+            }
         }
     }
 

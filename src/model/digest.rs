@@ -179,7 +179,7 @@ fn typed(obj: &Obj) -> String {
         Kind::DefaultDict(factory, items) => format!("defaultdict({}, {})", typed(factory), pairs(items)),
         Kind::MappingProxy(items) => format!("mappingproxy({})", pairs(items)),
         Kind::Namedtuple(class, items) => format!("{}({})", class.name, all(items)),
-        Kind::Node { class, children, aux } => format!("{}({}; {})", class.name, all(children), typed(aux)),
+        Kind::Node { class, children, aux, .. } => format!("{}({}; {})", class.name, all(children), typed(aux)),
         Kind::Record { class, fields } => format!("{}({})", class.name, named(fields)),
         Kind::Instance { class, value, .. } => format!("{}({})", class.name, typed(&value.borrow())),
         Kind::Derived { class, base } => format!("{}({})", class.name, typed(base)),

@@ -37,8 +37,8 @@ fn unknown<T>(what: &str) -> Result<T, Stopped> {
     Err(Stopped::Unknown(ModelError::Unsupported(what.to_owned())))
 }
 
-/// An argument, and its position.
-type Argument<'c> = (usize, &'c Obj);
+/// An argument, and what its parameter is called.
+type Argument<'c> = (String, &'c Obj);
 
 /// The arguments of a call, by what they are.
 #[derive(Default)]
@@ -59,6 +59,7 @@ impl<'c> Parts<'c> {
         let mut parts = Self { scans: parameters.contains(&Parameter::Mapped), ..Self::default() };
         for (i, parameter) in parameters.iter().enumerate() {
             let given = args.get(i).filter(|value| !matches!(***value, Kind::None));
+            let called = || Parameter::name(parameters, i);
             match parameter {
                 Parameter::Condition | Parameter::Body | Parameter::WrappedBody | Parameter::Branch => {
                     parts.functions.push((*parameter, given.ok_or_else(type_error)?));
@@ -69,12 +70,17 @@ impl<'c> Parts<'c> {
                     }
                     _ => return Err(type_error()),
                 },
-                Parameter::Predicate | Parameter::Index => parts.choice = Some((i, given.ok_or_else(type_error)?)),
-                Parameter::Carry => parts.carry = Some((i, args.get(i).ok_or_else(type_error)?)),
-                Parameter::Mapped => parts.mapped = given.map(|mapped| (i, mapped)),
+                Parameter::Predicate | Parameter::Index => {
+                    parts.choice = Some((called(), given.ok_or_else(type_error)?))
+                }
+                Parameter::Carry => parts.carry = Some((called(), args.get(i).ok_or_else(type_error)?)),
+                Parameter::Mapped => parts.mapped = given.map(|mapped| (called(), mapped)),
                 Parameter::Length => parts.length = given,
                 Parameter::Lower | Parameter::Upper => parts.bounds.push(given.ok_or_else(type_error)?),
-                Parameter::Operands => parts.operands = args.iter().enumerate().skip(i).collect(),
+                Parameter::Operands => {
+                    let operands = args.iter().enumerate().skip(i);
+                    parts.operands = operands.map(|(i, operand)| (Parameter::name(parameters, i), operand)).collect();
+                }
             }
         }
         let takes_the_rest = parameters.contains(&Parameter::Operands);
@@ -98,7 +104,7 @@ impl Simulation<'_> {
         let (given, steps) = given(&parts, call.ambient.x64)?;
         let Some((_, first)) = parts.functions.last() else { return Err(Raised::new("ValueError").into()) };
         let mut arguments = self.seen(first, &given, call)?;
-        let sliced = match parts.mapped {
+        let sliced = match &parts.mapped {
             Some(mapped) => self.seen_alone(first, mapped, call)?.leaves.len(),
             None => 0,
         };
@@ -132,7 +138,7 @@ impl Simulation<'_> {
         let primitive = Primitive { jaxprs, steps, options: options(parameters, kwargs, steps)? };
         let anew = call.ambient.makes_loops_anew;
         let program = if anew { self.new_program(Rc::default()) } else { self.primitive(&primitive) };
-        if let Some(choice) = parts.choice {
+        if let Some(choice) = &parts.choice {
             let choice = self.seen_alone(first, choice, call)?;
             let (leaf, traits) = index(&choice, parameters.contains(&Parameter::Predicate))?;
             Rc::make_mut(&mut arguments.leaves).prepend(leaf, traits);
@@ -203,7 +209,7 @@ impl Simulation<'_> {
                 _ => returned,
             };
             let out = self.returned(function, carry, call)?;
-            let Some(start) = parts.carry else { continue };
+            let Some(start) = &parts.carry else { continue };
             let carried = self.seen_alone(function, start, call)?;
             if !same_trees(&carried.items, &out.items)? {
                 return Err(type_error());
@@ -261,7 +267,7 @@ impl Simulation<'_> {
         sort(self.profile, &invocation)
     }
 
-    fn seen_alone(&self, function: &Obj, argument: Argument<'_>, call: &Ingredients<'_>) -> Result<Arguments, Raised> {
+    fn seen_alone(&self, function: &Obj, argument: &Argument<'_>, call: &Ingredients<'_>) -> Result<Arguments, Raised> {
         self.seen(function, &Given::default().argument(argument), call)
     }
 
@@ -309,30 +315,30 @@ impl Given {
         self
     }
 
-    fn argument(self, (i, value): Argument<'_>) -> Self {
-        self.with(value.clone(), format!("args[{i}]"))
+    fn argument(self, (called, value): &Argument<'_>) -> Self {
+        self.with((*value).clone(), called)
     }
 }
 
 /// What the functions are called with; and the number of steps, where bounds say it.
 fn given(parts: &Parts<'_>, x64: bool) -> Result<(Given, Option<u64>), Stopped> {
     let given = Given::default();
-    let mapped = |given: Given| match parts.mapped {
+    let mapped = |given: Given| match &parts.mapped {
         Some(mapped) => given.argument(mapped),
         None => given.with(Rc::new(Kind::None), "None"),
     };
-    let Some((i, carry)) = parts.carry else {
+    let Some((called, carry)) = &parts.carry else {
         return Ok(match parts.mapped {
             // `lax.map` is a scan without a carry.
             Some(_) => (mapped(given.with(Rc::new(Kind::Tuple(Vec::new())), "()")), None),
-            None => (parts.operands.iter().fold(given, |given, operand| given.argument(*operand)), None),
+            None => (parts.operands.iter().fold(given, |given, operand| given.argument(operand)), None),
         });
     };
     if let [lower, upper] = parts.bounds[..] {
-        let counted = Kind::Tuple(vec![Rc::new(Kind::Int(0)), carry.clone()]);
-        return Ok((mapped(given.with(Rc::new(counted), format!("(i, args[{i}])"))), Some(steps(lower, upper, x64)?)));
+        let counted = Kind::Tuple(vec![Rc::new(Kind::Int(0)), Obj::clone(carry)]);
+        return Ok((mapped(given.with(Rc::new(counted), format!("(i, {called})"))), Some(steps(lower, upper, x64)?)));
     }
-    let given = given.argument((i, carry));
+    let given = given.argument(&(called.clone(), carry));
     Ok((if parts.scans { mapped(given) } else { given }, None))
 }
 

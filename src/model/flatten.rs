@@ -231,8 +231,9 @@ impl Flattener<'_> {
             {
                 return Ok(None);
             }
-            Kind::Node { class, aux, .. } => Open::sequence(NodeKind::Custom, obj).with(|more| {
+            Kind::Node { class, aux, keys, .. } => Open::sequence(NodeKind::Custom, obj).with(|more| {
                 more.data = vec![(Label::Data("aux"), aux.clone())];
+                more.names = keys.to_vec();
                 more.class = Some(registered(class));
             }),
             Kind::Record { class, fields } => {

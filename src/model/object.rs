@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::treedef::Treedef;
+use super::treedef::{Label, Treedef};
 use crate::case::{Array, Class, Dtype, JitOptions, Name, Param};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
@@ -87,6 +87,8 @@ pub enum Kind {
     Node {
         class: Rc<ClassObject>,
         children: Vec<Obj>,
+        /// What paths call them, if not by their places.
+        keys: Rc<[Label]>,
         aux: Obj,
     },
     /// An instance of a registered dataclass, of a Module or of a plain dataclass: its fields in declared order.

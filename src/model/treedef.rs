@@ -24,6 +24,8 @@ pub enum Label {
         called: Obj,
     },
     Attribute(Name),
+    /// As a class that is registered with keys calls it.
+    Written(Rc<str>),
     /// The n-th part of a node's own data.
     Data(&'static str),
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Label {
             Self::Index(i) => write!(f, "[{i}]"),
             Self::Key { key, .. } => write!(f, "[{}]", python::repr(key)),
             Self::Attribute(name) => write!(f, ".{name}"),
+            Self::Written(key) => f.write_str(key),
             Self::Data(what) => write!(f, ".{what}"),
         }
     }

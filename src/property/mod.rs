@@ -14,7 +14,7 @@ pub use yaml::mutated;
 use crate::case::{Behaviour, Call, Case, JitOptions, Layer, LayerSet, Step, Value, Verdict, text};
 use crate::generate::{Discard, Generator, Source, near};
 use crate::model::{Explanation, ModelError, Prediction, Simulation, behaviour, predict};
-use crate::spec::{Profile, Spec, SpecFile, lines};
+use crate::spec::{ArgumentStyle, Parameter, Profile, Spec, SpecFile, lines};
 use crate::target::protocol::{HelloReply, Reply, Request};
 
 static SPEC: LazyLock<Spec> = LazyLock::new(Spec::embedded);
@@ -168,9 +168,7 @@ impl RuledPair {
         let repaired = |explanation: &Explanation| {
             let mut repaired = second.clone();
             for difference in &explanation.differences {
-                // The carry of a fori_loop has the index beside it.
-                let path = difference.path.strip_prefix("(i, ").unwrap_or(&difference.path);
-                let argument: usize = path.strip_prefix("args[")?.split(']').next()?.parse().ok()?;
+                let argument = self.argument(&difference.path)?;
                 repaired.args.get_mut(argument)?.clone_from(first.args.get(argument)?);
             }
             Some(beside_first(repaired))
@@ -181,6 +179,17 @@ impl RuledPair {
             .filter(|explanation| again.as_ref().is_ok_and(|calls| serves(&calls[1], explanation.layer)))
             .filter_map(|explanation| Some((explanation.clone(), repaired(&explanation)?)))
             .collect()
+    }
+
+    /// The position of the argument in which a path begins.
+    fn argument(&self, path: &str) -> Option<usize> {
+        if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
+            // The carry of a fori_loop has the index beside it.
+            let path = path.strip_prefix("(i, ").unwrap_or(path);
+            let begins = |i: &usize| path.starts_with(&Parameter::name(parameters, *i));
+            return (0..self.pair.case.calls().map(|call| call.args.len()).max()?).rev().find(begins);
+        }
+        path.strip_prefix("args[")?.split(']').next()?.parse().ok()
     }
 }
 

@@ -223,6 +223,34 @@ pub enum Parameter {
     Operands,
 }
 
+impl Parameter {
+    /// What the `i`-th argument of a function of `jax.lax` with these parameters is called in its signature.
+    #[must_use]
+    pub fn name(parameters: &[Self], i: usize) -> String {
+        let operands = parameters.iter().position(|parameter| *parameter == Self::Operands);
+        if let Some(first) = operands.filter(|first| i >= *first) {
+            return format!("operands[{}]", i - first);
+        }
+        let scans = parameters.contains(&Self::Mapped);
+        let name = match parameters.get(i) {
+            Some(Self::Condition) => "cond_fun",
+            Some(Self::Body | Self::WrappedBody) if scans => "f",
+            Some(Self::Body | Self::WrappedBody) => "body_fun",
+            Some(Self::Branches) => "branches",
+            Some(Self::Predicate) => "pred",
+            Some(Self::Index) => "index",
+            Some(Self::Carry) if scans => "init",
+            Some(Self::Carry) => "init_val",
+            Some(Self::Mapped) => "xs",
+            Some(Self::Length) => "length",
+            Some(Self::Lower) => "lower",
+            Some(Self::Upper) => "upper",
+            Some(Self::Branch | Self::Operands) | None => return format!("args[{i}]"),
+        };
+        name.to_owned()
+    }
+}
+
 /// What a kind of leaf is.
 #[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

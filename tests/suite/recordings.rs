@@ -288,12 +288,19 @@ fn a_program_is_predicted(
         "nested_calls",
         "meshes",
         "references",
-        "statics_and_data"
+        "statics_and_data",
+        "library_functions"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
 ) {
     record(program, version);
+}
+
+/// jax's own functions under a program's jit are the program's calls, and what a library traces of the program is none.
+#[test]
+fn functions_of_a_library_are_recorded() {
+    assert_eq!(record("library_functions", NEWEST).calls.len(), 24);
 }
 
 #[rstest]

@@ -29,6 +29,7 @@ class Builder:
         self.classes: dict[str, classes.Made] = {}
         self.objects: dict[str, Any] = {}
         self.outputs: list[Any] = []
+        arrays.begin()
         self.nth = 0
         """In a step that fills caches: how many calls were before."""
         for name, form in case.get("classes", {}).items():

@@ -149,7 +149,7 @@ class Objects(Recorder):
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
         if _is_graph(value):
-            return self._graph(iter(value.nodes), iter(value.attributes))
+            return self._graph(iter(value.nodes), iter(value.attributes), "", [])
         if type(value) is jax.sharding.PartitionSpec and all(axis is None or is_axis(axis) for axis in value):
             return {"partition_spec": list(value)}
         if not type(value).__weakrefoffset__ and _is_compared(value) and equal(value, value):
@@ -226,23 +226,47 @@ class Objects(Recorder):
         form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
         return {"new": {"class": self._class(value, form), "value": {"str": text}}}
 
-    def _graph(self, nodes: Iterator[Any], attributes: Iterator[Any]) -> Any:
-        """What an `nnx.GraphDef` says, attribute by attribute: it lists nodes and attributes as they are met from the root."""
+    def _graph(self, nodes: Iterator[Any], attributes: Iterator[Any], path: str, variables: list[str]) -> Any:
+        """What an `nnx.GraphDef` says, attribute by attribute: it lists nodes and attributes as they are met from the root, and
+        the leaves of the state are its `variables`, which are named here."""
         node = next(nodes)
         fields = {"_node": self._named(node)}
+        if type(node).__name__ == "VariableDef":
+            variables.append(path)
         for _ in range(getattr(node, "num_attributes", 0)):
             name, attribute = next(attributes)
-            inner = type(attribute).__name__ == "NodeAttr"
-            value = self._graph(nodes, attributes) if inner else self._named(getattr(attribute, "value", attribute))
-            fields[identifier(f"{'_' if isinstance(name, int) else ''}{name}")] = value
+            is_item = isinstance(name, int)
+            if type(attribute).__name__ == "NodeAttr":
+                value = self._graph(nodes, attributes, f"{path}[{name}]" if is_item else f"{path}.{name}", variables)
+            else:
+                value = self._named(getattr(attribute, "value", attribute))
+            fields[identifier(f"{'_' if is_item else ''}{name}")] = value
         form = {"dataclass": {"data": [], "meta": list(fields)}}
         made = self._class_of(getattr(node, "type", type(node)), ("graph", *fields), form)
         return {"new": {"class": made, "fields": fields}}
 
+    def _split(self, value: Any) -> Any:
+        """An `nnx.Module` as flax splits it for jax: its graphdef, and a list of leaves."""
+        variables: list[str] = []
+        graph = self._graph(iter(value._graphdef.nodes), iter(value._graphdef.attributes), "", variables)
+        (state,) = value.states
+        if len(variables) != len(state):
+            variables = [f".states[0][{i}]" for i in range(len(state))]
+        return {
+            "new": {
+                "class": self._class_of(type(value), ("split",), {"node": {}}),
+                "children": [graph, *self._all(state)],
+                "keys": ["._graphdef", *variables],
+                "aux": self._named(value.metadata),
+            }
+        }
+
     def _instance(self, value: Any) -> Any:
         """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
         if _is_graph(value):
-            return self._graph(iter(value.nodes), iter(value.attributes))
+            return self._graph(iter(value.nodes), iter(value.attributes), "", [])
+        if _is_split(value):
+            return self._split(value)
         if isinstance(value, float) and hasattr(value, "dtype") and not isinstance(value, np.generic):
             # A literal of jax's own, with the dtype that it had as an array.
             return {"numpy_scalar": [dtype_name(value.dtype), float(value)]}
@@ -347,6 +371,12 @@ def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
     if made.__eq__ is not object.__eq__ or made.__hash__ is not enum.Enum.__hash__:
         return None
     return {"enum": names} if value.name in names and all(map(NAME.match, names)) else None
+
+
+def _is_split(value: Any) -> bool:
+    if type(value).__name__ != "NodeStates" or not _is_graph(getattr(value, "_graphdef", None)):
+        return False
+    return len(value.states) == 1 and type(value.states[0]) is list
 
 
 def _is_graph(value: Any) -> bool:

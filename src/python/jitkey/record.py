@@ -94,7 +94,15 @@ class Recorder:
             children, aux = default_registry.flatten_one_level(value)
         except (TypeError, ValueError):
             return self._named(value)
-        return {"new": {"class": self._class(value, {"node": {}}), "children": self._all(children), "aux": self._named(aux)}}
+        keys = _keys(value)
+        return {
+            "new": {
+                "class": self._class(value, {"node": {}}),
+                "children": self._all(children),
+                **({} if keys is None else {"keys": keys}),
+                "aux": self._named(aux),
+            }
+        }
 
     def _module(self, module: Any) -> Any:
         """An `equinox.Module`; a field that was never set is none of its parts."""
@@ -129,6 +137,18 @@ class Recorder:
         self._known.append((name, value))
         self.objects[name] = {"object": {}}
         return {"ref": name}
+
+
+def _keys(node: Any) -> list[str] | None:
+    """What paths call the children of a node; None if these are their places."""
+    try:
+        keyed, _ = jax.tree_util.tree_flatten_with_path(node, is_leaf=lambda part: part is not node)
+    except Exception:  # It runs the program's own code.
+        return None
+    keys = [path[0] for path, _ in keyed]
+    if not keys or any(isinstance(key, jax.tree_util.FlattenedIndexKey) for key in keys):
+        return None
+    return [jax.tree_util.keystr((key,)) for key in keys]
 
 
 def is_module(value: Any) -> bool:

@@ -34,7 +34,7 @@ from .objects import NAME, Objects, is_plain, taken
 from .observe import LAYERS
 from .options import UnderAMesh, filter_jit_options, jit_options, mesh_around, set_mesh
 from .record import explicit_axes
-from .source import body, caller, code, codes, is_library, is_program, place, transformation
+from .source import body, caller, code, codes, has_public, is_asked_by_library, is_program, place, transformation
 
 VERSION = 1
 """Of the format of recordings."""
@@ -91,8 +91,6 @@ class _Wrapper:
     """What the options are under the mesh around a call, if they speak of one that isn't there before."""
     unknown: str | None = None
     """Why its options can't be recorded."""
-    is_library: bool = False
-    """Whether it is around a function of equinox or flax, as they make them to learn shapes."""
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
@@ -125,7 +123,7 @@ class Recording:
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
         wrapped = self._wrapper(api, wrapper)
-        if wrapped is None or (via in ("trace", "eval_shape") and wrapped.is_library):
+        if wrapped is None or (via in ("trace", "eval_shape") and is_asked_by_library()):
             return original(wrapper, *args, **kwargs)
         local.inside = True
         try:
@@ -417,7 +415,8 @@ class Recording:
     def _describe(self, api: str, wrapper: Any) -> _Wrapper | None:
         fun = getattr(wrapper, "__wrapped__", None)
         inner, written = body(fun), code(fun)
-        if fun is None or (written is not None and not is_program(written)):
+        of_library = written is not None and not is_program(written)
+        if fun is None or (of_library and not has_public(fun)):
             return None
         name = getattr(inner, "__name__", type(inner).__name__)
         by = transformation(fun)
@@ -440,12 +439,11 @@ class Recording:
             at=place(written),
             ref=self._objects.fresh("wrapper"),
             function=lambda: attrgetter("__wrapped__")(held()),
-            # The program's function may have been traced under another one before.
-            codes=codes([fun]) | ({by} if by is not None else set()),
+            # The program's function may have been traced under another one before, and jax's own keep what they were traced to.
+            codes=frozenset() if of_library else codes([fun]) | ({by} if by is not None else set()),
             options=options,
             around=around,
             unknown=unknown,
-            is_library=isinstance(fun, types.FunctionType) and is_library(fun.__code__),
         )
 
     def _context(self) -> dict[str, Any]:

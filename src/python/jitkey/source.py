@@ -33,9 +33,14 @@ def is_program(written: types.CodeType) -> bool:
     return not os.path.abspath(written.co_filename).startswith(LIBRARY)
 
 
-def is_library(written: types.CodeType) -> bool:
-    """Whether it is written in jax, equinox or flax."""
-    return _is_hook(written.co_filename)
+def has_public(function: Any) -> bool:
+    """Whether a function in it is what its public name in its module stands for: what is around that was put there by another."""
+    for _ in range(16):
+        module, name = getattr(function, "__module__", None), getattr(function, "__name__", "_")
+        if not name.startswith("_") and getattr(sys.modules.get(str(module)), name, None) is function:
+            return True
+        function = function.func if isinstance(function, functools.partial) else getattr(function, "__wrapped__", None)
+    return False
 
 
 def transformation(function: Any) -> types.CodeType | None:
@@ -87,6 +92,14 @@ def caller() -> str | None:
     while frame is not None and _is_hook(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def is_asked_by_library() -> bool:
+    """Whether equinox or flax makes the call, as they do to learn shapes."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(LIBRARY):
+        frame = frame.f_back
+    return frame is not None and _is_hook(frame.f_code.co_filename)
 
 
 def _is_hook(file: str) -> bool:

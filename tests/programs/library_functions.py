@@ -1,0 +1,49 @@
+"""Functions of libraries under jit, and what equinox and the program itself trace ahead of time."""
+
+import equinox as eqx
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+vector, longer, matrix = jnp.ones(3), jnp.ones(4), jnp.ones((2, 3))
+
+tanh = jax.jit(jnp.tanh)
+for x in (vector, vector, longer):
+    tanh(x)
+
+relu = jax.jit(jax.nn.relu)
+for x in (vector, longer, vector):
+    relu(x)
+
+normal = jax.jit(jax.random.normal, static_argnums=1)
+for shape in ((3,), (3,), (4,)):
+    normal(jax.random.key(0), shape)
+
+# Used before, so that jax has its jaxpr already; and a wrapper each time.
+jnp.sin(vector)
+for _ in range(2):
+    jax.jit(jnp.sin)(vector)
+
+products = jax.jit(jax.vmap(jnp.dot))
+products(matrix, matrix)
+gradient = jax.jit(jax.grad(jnp.sum))
+gradient(vector)
+gradient(vector)
+add = jax.jit(jnp.add)
+add(vector, vector)
+add(vector, 1.0)
+add(vector, 2.0)
+
+gelu = eqx.filter_jit(jax.nn.gelu)
+for x in (vector, longer, vector):
+    gelu(x)
+
+layer = nn.Dense(3)
+params = layer.init(jax.random.key(0), matrix)
+apply = jax.jit(layer.apply)
+jax.eval_shape(apply, params, matrix)
+apply(params, matrix)
+mlp = eqx.filter_jit(eqx.nn.MLP(3, 2, 4, 1, key=jax.random.key(0)))
+mlp(vector)
+eqx.filter_eval_shape(mlp, longer[:3])
+mlp(vector)
