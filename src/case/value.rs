@@ -408,6 +408,9 @@ pub struct MethodForm {
     /// The name of the method of a class that no case made, in a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The parameters of that method, as of a `def`; `*args, **kwargs` if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<Vec<Param>>,
 }
 
 /// A wrapper around a function.

@@ -96,7 +96,8 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
             None => Absence::Failed,
             Some(earlier) if earlier.clearings != now => Absence::Cleared,
-            Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Trace) => Absence::Wrapped,
+            // The jaxpr of a function that is jitted itself serves all the same.
+            Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Lower) => Absence::Wrapped,
             Some(earlier) if !earlier.called || (earlier.ahead && observed.missed == only_dispatch) => Absence::Ahead,
             Some(_) => Absence::Gone,
         };

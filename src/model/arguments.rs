@@ -292,15 +292,17 @@ impl<'c> Sorter<'c> {
         let flat = |root: Root, value: &Obj| flatten(root, value, &self.errors);
         let mut roots = vec![(flat(Root::Called("fun".to_owned()), function)?, true)];
         let none: Obj = Rc::new(Kind::None);
-        // The rest ends in a dummy None, so that there is always a first argument.
+        sorted.positional = bound.len();
+        // The rest ends in a dummy None, so that there is always a first argument. Nobody passes it.
         bound.push(none);
+        let root = |i: usize| if i == sorted.positional { Root::Called("(none)".to_owned()) } else { self.root(i) };
         let mut arguments = bound.iter().enumerate();
         if let Some((i, first)) = arguments.next() {
-            roots.push((flat(self.root(i), first)?, self.uses(self.signature.at(i))));
+            roots.push((flat(root(i), first)?, self.uses(self.signature.at(i))));
         }
         let mut rest_tree = Vec::new();
         for (i, value) in arguments {
-            rest_tree.push((flat(self.root(i), value)?, self.uses(self.signature.at(i))));
+            rest_tree.push((flat(root(i), value)?, self.uses(self.signature.at(i))));
         }
         let keywords: Vec<_> = named.iter().map(|(name, value)| (text(name), value.clone())).collect();
         for (name, value) in python::sort_by_key(keywords)? {
@@ -308,7 +310,6 @@ impl<'c> Sorter<'c> {
             rest_tree.push((flat(Root::Called(name.clone()), &value)?, true));
             sorted.keywords.push(crate::case::Name::new(name.as_str()).expect("it was a name before"));
         }
-        sorted.positional = bound.len();
         // `donate=`: the function goes with the rest.
         let rest_is_given = options.donate.is_some();
         let first_is_given = matches!(options.donate, Some(Donate::All | Donate::Warn));

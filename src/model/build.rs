@@ -258,7 +258,7 @@ impl Namespace {
                     Kind::Record { class, .. } if matches!(class.root(), Class::Module { .. }) => {
                         Kind::ModuleMethod(of)
                     }
-                    _ => Kind::Method(of, method.name.clone()),
+                    _ => Kind::Method { of, name: method.name.clone(), params: method.params.clone() },
                 }
             }
             Form::Wrap(wrap) => {

@@ -4,14 +4,14 @@
 //! dicts go by their keys, those of other nodes by their places. Leaves and static leaves are compared where their nodes
 //! correspond.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
 
 use super::facet::{Facet, leaf_word};
-use super::key::{CONTEXT, Key, MASK, PROGRAM, Part, Plain, static_difference};
+use super::key::{CONTEXT, Key, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, static_difference};
 use super::leaf::Aval;
 use super::object::{Kind, Obj};
 use super::python;
@@ -68,6 +68,17 @@ const ABSENT: &str = "absent";
 /// The component of an argument that one of the calls is given and the other isn't.
 const ARGUMENT: &str = "argument";
 
+/// The component of a static argument that one of the calls is given and the other isn't.
+const STATIC_ARGUMENT: &str = "static argument";
+
+/// The component of a sharding that is another one, though the array lies where it did.
+const SPELLING: &str = "spelling of the sharding";
+
+/// The components that say how arguments are passed.
+const FORM: [&str; 4] = [POSITIONAL, KEYWORDS, "argument names", "static positions"];
+const POSITIONAL: &str = "number of positional arguments";
+const KEYWORDS: &str = "keyword names";
+
 /// The component of a dict whose keys are the same, in another order.
 const KEY_ORDER: &str = "key order";
 
@@ -97,10 +108,20 @@ impl Key {
                 (Some(Piece::Leaf(before)), Piece::Leaf(after)) => {
                     // An array of old keys has their words as a dimension more.
                     let are_keys = before.prng.is_some() != after.prng.is_some();
+                    let is_same = |component| {
+                        let [before, after] = [before, &after].map(|aval| Facet::of(component, aval, self.missed));
+                        before == after
+                    };
+                    let is_same_place = before.placement.is_some()
+                        && after.placement.is_some()
+                        && [LeafComponent::Partition, LeafComponent::Device, LeafComponent::Memory].map(is_same)
+                            == [true; 3];
                     for component in &self.components {
                         let [before, after] = [before, &after].map(|aval| Facet::of(*component, aval, self.missed));
                         if before != after && !(are_keys && *component == LeafComponent::Shape) {
-                            found.push(Difference::new(path, leaf_word(*component), before, after));
+                            let is_spelling = *component == LeafComponent::Sharding && is_same_place;
+                            let word = if is_spelling { SPELLING } else { leaf_word(*component) };
+                            found.push(Difference::new(path, word, before, after));
                         }
                     }
                 }
@@ -114,6 +135,9 @@ impl Key {
                         None => {}
                     }
                 }
+                (None, Piece::Static(after, _)) if is_news(&found, path) => {
+                    found.push(Difference::new(path, STATIC_ARGUMENT, ABSENT, python::repr(&after)));
+                }
                 (Some(Piece::Static(before, _)), Piece::Leaf(after)) => {
                     found.push(Difference::new(path, "static or traced", python::repr(before), after));
                 }
@@ -122,6 +146,24 @@ impl Key {
                 }
                 _ => {}
             }
+        }
+        let after: HashSet<Place> = places(&self.parts).map(|(place, _)| place).collect();
+        for (place, before) in places(&earlier.parts).filter(|(place, _)| !after.contains(place)) {
+            if let Piece::Static(before, _) = before
+                && is_news(&found, &place.0)
+            {
+                found.push(Difference::new(place.0, STATIC_ARGUMENT, python::repr(&before), ABSENT));
+            }
+        }
+        // How arguments are passed follows from which are.
+        let is_argument = |found: &&Difference| [ARGUMENT, STATIC_ARGUMENT].contains(&found.component.as_str());
+        let arguments = found.iter().filter(is_argument).count();
+        if arguments > 0 && passed_otherwise(&earlier.parts, &self.parts).is_none_or(|count| count == arguments) {
+            found.retain(|difference| !FORM.contains(&difference.component.as_str()));
+        }
+        // Another number of steps is another program.
+        if found.iter().any(|difference| [STEPS, LOOP_OPTIONS].contains(&difference.component.as_str())) {
+            found.retain(|difference| difference.component != PROGRAM);
         }
         // Which leaves are arrays follows from the rest, if anything else differs.
         if found.iter().any(|difference| !difference.path.is_empty()) {
@@ -134,6 +176,27 @@ impl Key {
         let tree = |part| if let &Part::Tree(ref treedef, by) = part { Some((treedef, by)) } else { None };
         self.parts.iter().filter_map(tree).collect()
     }
+}
+
+/// Whether nothing that was found says that what is at `path` is there in one of the calls only.
+fn is_news(found: &[Difference], path: &str) -> bool {
+    !found.iter().any(|found| !found.path.is_empty() && path.starts_with(&found.path))
+}
+
+/// How many arguments are passed in one of the calls and not in the other, by position or by name, as far as keys say it.
+fn passed_otherwise(before: &[Part], after: &[Part]) -> Option<usize> {
+    let plain = |parts: &[Part], wanted: &str| {
+        parts.iter().find_map(|part| match part {
+            Part::Plain(name, plain) if *name == wanted => Some(plain.clone()),
+            _ => None,
+        })
+    };
+    let Plain::Number(old) = plain(before, POSITIONAL)? else { return None };
+    let Plain::Number(new) = plain(after, POSITIONAL)? else { return None };
+    let Plain::Texts(were) = plain(before, KEYWORDS)? else { return None };
+    let Plain::Texts(are) = plain(after, KEYWORDS)? else { return None };
+    let only = |some: &[String], others: &[String]| some.iter().filter(|name| !others.contains(name)).count();
+    Some(usize::try_from(old.abs_diff(new)).ok()? + only(&were, &are) + only(&are, &were))
 }
 
 /// A path, and how many parts before have the same.

@@ -189,7 +189,7 @@ fn typed(obj: &Obj) -> String {
         Kind::TreePartial { func, args, kwargs } => {
             format!("Partial({}, {}, {})", typed(func), all(args), named(kwargs))
         }
-        Kind::Method(of, name) => format!("{}({})", name.as_deref().unwrap_or("method"), typed(of)),
+        Kind::Method { of, name, .. } => format!("{}({})", name.as_deref().unwrap_or("method"), typed(of)),
         Kind::ModuleMethod(of) => format!("BoundMethod({})", typed(of)),
         Kind::ModuleWrapper(by, func) => format!("{by}({})", typed(func)),
         Kind::Jitted(func)

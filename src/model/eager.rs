@@ -159,7 +159,15 @@ impl Simulation<'_> {
             if matches!(&***function, Kind::Global(_)) {
                 return unknown("whether the body of a library's function ran");
             }
-            let call = Ingredients { function, arguments, ..*call };
+            // The lambda that `lax.map` makes hands on what is mapped over, without a carry.
+            let element = match (role, &parts.mapped) {
+                (Parameter::WrappedBody, Some(mapped)) => {
+                    let mapped = self.seen_alone(function, mapped, call)?;
+                    Some(slice(&mapped, mapped.leaves.len()))
+                }
+                _ => None,
+            };
+            let call = Ingredients { function, arguments: element.as_ref().unwrap_or(arguments), ..*call };
             let (found, key) = match role {
                 Parameter::WrappedBody => (None, None),
                 _ => self.consult(TableName::Trace, function, &call, None)?,

@@ -132,6 +132,10 @@ const OF_WRAPPERS: [&str; 6] = [WRAPPER, "donation", "donated positions", "compi
 /// The part that is what the layer above found.
 pub(super) const PROGRAM: &str = "program";
 
+/// The parts that say how often a loop runs, and how.
+pub(super) const STEPS: &str = "number of steps";
+pub(super) const LOOP_OPTIONS: &str = "options of the loop";
+
 /// The part that says which leaves of a partition are arrays.
 pub(super) const MASK: &str = "which leaves are arrays";
 
@@ -182,8 +186,8 @@ impl Key {
         }
         // The program says it too; an explanation wants the words.
         if let Some(primitive) = call.primitive.filter(|_| table.table == TableName::Dispatch) {
-            parts.extend(primitive.steps.map(|steps| Part::Plain("number of steps", Plain::Number(steps))));
-            parts.push(Part::Plain("options of the loop", Plain::Texts(primitive.options.clone())));
+            parts.extend(primitive.steps.map(|steps| Part::Plain(STEPS, Plain::Number(steps))));
+            parts.push(Part::Plain(LOOP_OPTIONS, Plain::Texts(primitive.options.clone())));
         }
         if call.generation > 0 && belongs_to_wrapper(table, call) {
             parts.push(Part::Plain(WRAPPER, Plain::Number(call.generation)));

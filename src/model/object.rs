@@ -129,7 +129,11 @@ pub enum Kind {
         kwargs: Vec<(Name, Obj)>,
     },
     /// A bound method, with its name if that isn't `method`.
-    Method(Obj, Option<String>),
+    Method {
+        of: Obj,
+        name: Option<String>,
+        params: Option<Vec<Param>>,
+    },
     /// The `BoundMethod` of an `equinox.Module`: itself a Module.
     ModuleMethod(Obj),
     /// A wrapper of equinox (`filter_jit(f)`): a Module whose only leaf is the function.

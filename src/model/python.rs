@@ -177,7 +177,9 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         }
         // Even then its `__eq__` takes no None.
         (Kind::Treedef(_), Kind::None) | (Kind::None, Kind::Treedef(_)) => Err(Raised::new("TypeError")),
-        (Kind::Method(a, one), Kind::Method(b, other)) => Ok(is(a, b) && one == other),
+        (Kind::Method { of: a, name: one, .. }, Kind::Method { of: b, name: other, .. }) => {
+            Ok(is(a, b) && one == other)
+        }
         (Kind::ModuleMethod(a), Kind::ModuleMethod(b)) => equal(a, b),
         (Kind::ModuleWrapper(a, f), Kind::ModuleWrapper(b, g)) => Ok(a == b && same_or_equal(f, g)?),
         (Kind::Record { class, .. }, _) if matches!(class.root(), Class::NnxModule { .. }) => Ok(is(a, b)),
@@ -427,7 +429,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
             // `eq=True` without `frozen=True` sets `__hash__` to None.
             _ => return Err(Raised::new("TypeError")),
         },
-        Kind::Method(of, name) => ("method", identity_hash(of), name).hash(&mut hasher),
+        Kind::Method { of, name, .. } => ("method", identity_hash(of), name).hash(&mut hasher),
         Kind::ModuleMethod(of) => ("module method", hash(of)?).hash(&mut hasher),
         // The hash of a Module is that of its leaves; some of these wrappers' leaves are dicts.
         Kind::ModuleWrapper("filter_jit", _) => "filter_jit".hash(&mut hasher),
@@ -589,8 +591,8 @@ pub fn repr(obj: &Obj) -> String {
         | Kind::Opaque(func) => {
             format!("<wrapper of {}>", repr(func))
         }
-        Kind::Method(of, Some(name)) => format!("<bound method {name} of {}>", repr(of)),
-        Kind::Method(of, None) | Kind::ModuleMethod(of) => format!("<bound method of {}>", repr(of)),
+        Kind::Method { of, name: Some(name), .. } => format!("<bound method {name} of {}>", repr(of)),
+        Kind::Method { of, name: None, .. } | Kind::ModuleMethod(of) => format!("<bound method of {}>", repr(of)),
         Kind::Class(class) => format!("<class {}>", class.name),
         Kind::Record { class, .. } | Kind::Node { class, .. } => format!("{}(…)", class.name),
         Kind::Dict(_) | Kind::OrderedDict(_) | Kind::DefaultDict(..) | Kind::MappingProxy(_) => "{…}".to_owned(),

@@ -34,8 +34,12 @@ impl<'c> Signature<'c> {
         {
             function = inner;
         }
-        let Kind::Function(function) = &**function else { return open() };
-        let Some(params) = &function.params else { return open() };
+        let params = match &**function {
+            Kind::Function(function) => &function.params,
+            Kind::Method { params, .. } => params,
+            _ => &None,
+        };
+        let Some(params) = params else { return open() };
         let mut signature = Self::default();
         for param in params {
             match param {

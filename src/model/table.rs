@@ -1,9 +1,10 @@
 //! Tables: what a cache holds, and who keeps it alive.
 
+use std::cmp::Reverse;
 use std::rc::{Rc, Weak};
 
 use super::difference::{Difference, told_apart};
-use super::key::Key;
+use super::key::{Key, PROGRAM};
 use super::object::{Kind, Obj, Raised};
 use super::python;
 use crate::spec::{FunctionBy, FunctionKey, Held, Table, TableName};
@@ -183,10 +184,14 @@ impl Entries {
             let is_one = |entry: &&Entry| program.is_none_or(|program| entry.program == program);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
                 let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key)).collect();
+                // That another program was made above says nothing.
+                let says_nothing =
+                    |differences: &[Difference]| differences.iter().all(|found| found.component == PROGRAM);
+                let rank = |differences: &[Difference]| (says_nothing(differences), differences.len());
                 let is_nearer = |(call, known): &(usize, Vec<Difference>)| {
-                    differences.len() < known.len() || (differences.len() == known.len() && entry.call > *call)
+                    (rank(&differences), Reverse(entry.call)) < (rank(known), Reverse(*call))
                 };
-                let is_all_but_equal = differences.len() == 1;
+                let is_all_but_equal = rank(&differences) == (false, 1);
                 if nearest.as_ref().is_none_or(is_nearer) {
                     nearest = Some((entry.call, differences));
                 }

@@ -141,6 +141,17 @@ def test_two_guards_at_once_are_refused():
         run([3])
 
 
+def test_a_guard_inside_of_a_guard_has_a_budget_of_its_own():
+    with jitkey.assert_no_recompile(functions={"<lambda>": 2}):
+        step = jax.jit(lambda x: x + 1)
+        for n in (3, 4):
+            step(jnp.ones(n))
+        with jitkey.assert_no_recompile(0):
+            step(jnp.ones(3))
+        with fails("compiled once, and may never"), jitkey.assert_no_recompile(0):
+            jax.jit(lambda x: x * 2)(jnp.ones(5))
+
+
 def test_a_budget_for_nothing_is_said():
     with fails("budget for stpe, and no function"), jitkey.assert_no_recompile(functions={"stpe": 2}):
         run([3, 4])

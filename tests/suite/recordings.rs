@@ -289,12 +289,40 @@ fn a_program_is_predicted(
         "meshes",
         "references",
         "statics_and_data",
-        "library_functions"
+        "library_functions",
+        "call_forms"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
 ) {
     record(program, version);
+}
+
+/// What differs is named as the program names it, and nothing that follows from it is beside it.
+#[rstest]
+fn what_differs_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("call_forms", version);
+    let again: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
+    let said: Vec<_> = again
+        .iter()
+        .map(|call| {
+            let places = call.differences().iter().map(|found| format!("{} of {}", found.component, found.path));
+            format!("{} {}: {}", call.number, call.name, places.collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    let expected = [
+        "2 total: argument of args[2]",
+        "4 step: static argument of train",
+        "6 _plain: shape of x",
+        "8 _step: shape of x",
+        if version == "0.4.30" { "9 _step: dtype of net['bias'].value" } else { "9 _step: dtype of net.bias" },
+        "11 <lambda>: shape of it.right",
+        "14 lax.fori_loop: number of steps of ",
+        "16 lax.fori_loop: shape of (i, init_val)[1], weak_type of (i, init_val)[1]",
+        "18 lax.map: wrapping of lax.map",
+    ];
+    assert_eq!(said, expected);
+    assert!(again.iter().all(|call| call.tried.is_none_or(|tried| tried.mends && tried.minimal)));
 }
 
 /// jax's own functions under a program's jit are the program's calls, and what a library traces of the program is none.

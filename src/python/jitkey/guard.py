@@ -26,6 +26,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from . import hooks
 from .recorder import recording
 
 UPDATE = "JITKEY_UPDATE_BASELINE"
@@ -59,9 +60,9 @@ def assert_no_recompile(
     """Fails if a function that is called inside compiles more than `times`, or than `functions` says of its name.
 
     The file `baseline` says how often functions do compile: it lets those through, and is written if the environment has
-    `JITKEY_UPDATE_BASELINE=1`. It serves as a decorator of plain functions as well. Two wrappers that are made in one place are
-    one function if the first is gone when the second is called. Raises `RecompileError` with the explanation, and `RuntimeError`
-    if a recording is under way already.
+    `JITKEY_UPDATE_BASELINE=1`. It serves as a decorator of plain functions as well, and inside of another guard or a recording.
+    Two wrappers that are made in one place are one function if the first is gone when the second is called. Raises
+    `RecompileError` with the explanation, and `RuntimeError` if another thread has begun a recording.
     """
     return _Guard(lambda: _guarded(times, functions or {}, baseline))
 
@@ -101,12 +102,20 @@ class _Guard(contextlib.ContextDecorator):
 @contextlib.contextmanager
 def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[str] | None) -> Iterator[None]:
     __tracebackhide__ = True
-    with tempfile.TemporaryDirectory(prefix="jitkey-") as folder:
-        file = pathlib.Path(folder, "recording.jsonl")
-        with recording(file):
+    with contextlib.ExitStack() as around:
+        under_way = hooks.active
+        if under_way is None or under_way.thread != threading.get_ident():
+            folder = around.enter_context(tempfile.TemporaryDirectory(prefix="jitkey-"))
+            file, before = pathlib.Path(folder, "recording.jsonl"), 0
+            with recording(file):
+                yield
+        else:
+            # What is guarded is a part of what is recorded already.
+            file, before = under_way.file, under_way.begun
             yield
+            under_way.flush()
         known = _read(baseline)
-        compiles = _count(file)
+        compiles = _count(file, before)
         may = {function: budget.get(function.name, times) for function in compiles}
         over = {function: count for function, count in compiles.items() if count > may[function]}
         if baseline is not None and os.environ.get(UPDATE):
@@ -120,8 +129,9 @@ def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[
             raise RecompileError("\n".join([*lines, "", _explained(file, new)]))
 
 
-def _count(file: pathlib.Path) -> dict[_Function, int]:
-    """How often each function of a recording was traced or compiled, whichever is more; calls that raise are no compiles."""
+def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
+    """How often each function of a recording was traced or compiled, whichever is more, but for the first calls; calls that raise
+    are no compiles."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[1:]]
     calls: list[dict[str, Any]] = []
     ended: set[str] = set()
@@ -145,7 +155,7 @@ def _count(file: pathlib.Path) -> dict[_Function, int]:
     traced: collections.Counter[_Function] = collections.Counter()
     compiled: collections.Counter[_Function] = collections.Counter()
     for call in calls:
-        if "error" not in call:
+        if "error" not in call and call["number"] > before:
             function = _Function(call["name"], call["at"], call["function"].nth)
             traced[function] += "trace" in call["missed"]
             compiled[function] += "compile" in call["missed"]

@@ -17,11 +17,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jax
-from jax._src import core, pjit
+from jax._src import core, pjit, source_info_util, traceback_util
 
 from .imports import when_imported
 from .objects import A_JIT
 from .observe import EVENTS, HELPERS
+from .script import without_own
 
 if TYPE_CHECKING:
     from .recorder import Recording
@@ -31,6 +32,10 @@ active: Recording | None = None
 
 _VECTORCALL = 1 << 11
 """Py_TPFLAGS_HAVE_VECTORCALL"""
+
+
+CONVERSIONS = ("convert_element_type", "jit(convert_element_type)")
+"""What jax runs to convert an argument of a loop or conditional, by the name of the function or that of its events."""
 
 
 class Local(threading.local):
@@ -93,7 +98,11 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
             return made
         if local.inside:
             return original(self, *args, **kwargs)
-        return recording.call(api, self, args, kwargs, original, via)
+        try:
+            return recording.call(api, self, args, kwargs, original, via)
+        except BaseException as error:
+            error.__traceback__ = without_own(error.__traceback__)
+            raise error
 
     return hook
 
@@ -156,7 +165,11 @@ def _loop_hooked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         recording = active
         if recording is None or local.inside or not core.trace_state_clean() or jax.config.jax_disable_jit:
             return original(*args, **kwargs)
-        return recording.loop(name, original, args, kwargs)
+        try:
+            return recording.loop(name, original, args, kwargs)
+        except BaseException as error:
+            error.__traceback__ = without_own(error.__traceback__)
+            raise error
 
     # Where it can be found while the recording is under way, so that it can be pickled.
     hook.__module__, hook.__qualname__ = "jax.lax", name
@@ -183,6 +196,11 @@ def _uses_refs(parts: tuple[Any, ...]) -> bool:
     """Whether one of the parts of a program are effects of which one is on a reference to an array."""
     effects = [effect for part in parts if isinstance(part, (set, frozenset)) for effect in part]
     return any(base.__name__ == "RefEffect" for effect in effects for base in type(effect).__mro__)
+
+
+def _name(function: Any) -> str | None:
+    """The name of a function that jax jits; up to 0.4 it is passed with what belongs to it."""
+    return getattr(getattr(function, "fun", function), "__name__", None)
 
 
 def _clearing_hooked(scope: str, original: Callable[[], None]) -> Callable[[], None]:
@@ -223,6 +241,10 @@ def install() -> None:
     """Puts the hooks in place, once for the process."""
     if not _installed:
         _installed.append("hooks")
+        # What an error of the program's says of where it comes from is the same with and without the recorder.
+        here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+        source_info_util.register_exclusion(here)
+        traceback_util.register_exclusion(here)
         made = type(A_JIT)
         made.__call__ = _hooked("jax.jit", made.__call__)
         _calls_go_through(made)
@@ -242,7 +264,7 @@ def install() -> None:
 
         def hook(*args: Any, **kwargs: Any) -> Any:
             missed = local.missed
-            if missed is None:
+            if missed is None or (args and _name(args[0]) in CONVERSIONS):
                 return infer_params(*args, **kwargs)
             missed.add("dispatch")
             local.inferring += 1
@@ -284,7 +306,7 @@ def _forked() -> None:
 
 def _listen(event: str, _duration: float, **about: Any) -> None:
     missed, what = local.missed, EVENTS.get(event)
-    if missed is None or what is None or about.get("fun_name") in HELPERS:
+    if missed is None or what is None or about.get("fun_name") in (*HELPERS, *CONVERSIONS):
         return
     # What lowering traces is no body of the program's.
     if what != "trace event":

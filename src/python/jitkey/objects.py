@@ -182,9 +182,9 @@ class Objects(Recorder):
             self.objects[name] = {"def": {"name": function_text(value), **_params(self, value)}}
         elif isinstance(value, types.MethodType):
             called = getattr(value.__func__, "__qualname__", type(value.__func__).__name__)
-            self.objects[name] = {"method": {"of": self.one(value.__self__), "name": called}}
+            self.objects[name] = {"method": {"of": self.one(value.__self__), "name": called, **_params(self, value)}}
         elif _stands_for(value, inner):
-            self.objects[name] = {"def": {"name": function_text(inner), **_params(self, inner)}}
+            self.objects[name] = {"def": {"name": function_text(inner), **_params(self, value.__wrapped__)}}
         elif type(value) is type(A_JIT):
             self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
         elif _is_compared(value):
@@ -246,11 +246,14 @@ class Objects(Recorder):
         return {"new": {"class": made, "fields": fields}}
 
     def _split(self, value: Any) -> Any:
-        """An `nnx.Module` as flax splits it for jax: its graphdef, and a list of leaves."""
+        """An `nnx.Module` as flax splits it for jax: its graphdef, and its state or, of late, a list of what is in it."""
         variables: list[str] = []
-        graph = self._graph(iter(value._graphdef.nodes), iter(value._graphdef.attributes), "", variables)
+        graph = value._graphdef
+        graph = self._graph(iter(graph.nodes), iter(graph.attributes), "", variables) if _is_graph(graph) else self.value(graph)
         (state,) = value.states
-        if len(variables) != len(state):
+        if type(state) is not list:
+            state, variables = [state], [""]
+        elif len(variables) != len(state):
             variables = [f".states[0][{i}]" for i in range(len(state))]
         return {
             "new": {
@@ -374,9 +377,7 @@ def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
 
 
 def _is_split(value: Any) -> bool:
-    if type(value).__name__ != "NodeStates" or not _is_graph(getattr(value, "_graphdef", None)):
-        return False
-    return len(value.states) == 1 and type(value.states[0]) is list
+    return type(value).__name__ == "NodeStates" and hasattr(value, "_graphdef") and len(value.states) == 1
 
 
 def _is_graph(value: Any) -> bool:
@@ -385,15 +386,17 @@ def _is_graph(value: Any) -> bool:
 
 def _stands_for(value: Any, inner: Any) -> bool:
     """Whether the object is another function to jax, with the parameters of the inner one: what `nnx.jit` gives to `jax.jit`."""
-    is_it = isinstance(inner, types.FunctionType) and getattr(value, "__wrapped__", None) is inner
+    wrapped = getattr(value, "__wrapped__", None)
+    is_it = isinstance(inner, types.FunctionType) and (wrapped is inner or getattr(wrapped, "__func__", None) is inner)
     return is_it and type(value).__module__.startswith("flax.") and type(value).__eq__ is object.__eq__
 
 
-def _params(objects: Objects, function: types.FunctionType) -> dict[str, Any]:
-    """The parameters of a function; nothing if a case has no words for them."""
+def _params(objects: Objects, function: types.FunctionType | types.MethodType) -> dict[str, Any]:
+    """The parameters of a function or a bound method; nothing if a case has no words for them."""
     params: list[Any] = []
+    written = getattr(function, "__code__", None)
     try:
-        signature = inspect.signature(function, follow_wrapped=not is_program(function.__code__))
+        signature = inspect.signature(function, follow_wrapped=written is None or not is_program(written))
     except (TypeError, ValueError):
         return {}
     starred = False

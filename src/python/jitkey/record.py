@@ -58,6 +58,8 @@ class Recorder:
             return value if abs(value) < 2**63 else {"int": str(value)}
         if kind is float:
             return value if math.isfinite(value) else {"float": str(value)}
+        if kind is complex:
+            return {"complex": [self.value(value.real), self.value(value.imag)]}
         if kind is str:
             return {"str": value}
         if kind is np.ndarray:

@@ -2,9 +2,9 @@
 
 `with jitkey.recording(file):` or `python -m jitkey record script.py`. A recording is JSON lines: the first says what runs, and
 each other is a call that was made outside of any trace, a clearing, or an aside: a call that is none of these and leaves
-something in the caches. Arrays are written as avals, never their contents. Objects are named, and held weakly: the end of each is
-recorded. Those whose class has an `__eq__` of its own are written as values, which are the same if `==` and hash said so when they
-were met.
+something in the caches. Arrays are written as avals, never their contents, but for the bounds of a `fori_loop`, whose distance is
+part of the program. Objects are named, and held weakly: the end of each is recorded. Those whose class has an `__eq__` of its own
+are written as values, which are the same if `==` and hash said so when they were met.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import functools
 import inspect
 import json
 import os
+import pathlib
 import threading
 import types
 import weakref
@@ -30,11 +31,11 @@ from jax._src.array import ArrayImpl
 from . import environment, flags, hooks
 from .errors import Unsupported, describe
 from .hooks import local
-from .objects import NAME, Objects, is_plain, taken
+from .objects import A_JIT, NAME, Objects, is_plain, taken
 from .observe import LAYERS
 from .options import UnderAMesh, filter_jit_options, jit_options, mesh_around, set_mesh
 from .record import explicit_axes
-from .source import body, caller, code, codes, has_public, is_asked_by_library, is_program, place, transformation
+from .source import body, caller, code, codes, has_public, is_asked_by_library, is_program, place, transformations
 
 VERSION = 1
 """Of the format of recordings."""
@@ -104,6 +105,9 @@ class Recording:
     def __init__(self, stream: TextIO) -> None:
         self.calls = 0
         """How many calls were recorded."""
+        self.file = pathlib.Path(stream.name)
+        self.thread = threading.get_ident()
+        """Which thread has begun it."""
         self._stream = stream
         self._describing, self._writing = threading.RLock(), threading.RLock()
         self._objects = Objects()
@@ -119,6 +123,16 @@ class Recording:
         self._contexts: dict[Any, dict[str, Any] | None] = {}
         # The backend is the program's to choose: it isn't asked for.
         self._write({"recording": VERSION, "about": environment.versions()})
+
+    @property
+    def begun(self) -> int:
+        """The number of the call that was begun last."""
+        return self._begun
+
+    def flush(self) -> None:
+        """Writes down what was recorded so far."""
+        with self._writing:
+            self._stream.flush()
 
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
@@ -390,7 +404,8 @@ class Recording:
                 raise Unsupported(f"recording the option {name}")
         given.apply_defaults()
         args = given.args[:4] if "length" in given.arguments else given.args
-        values = [self._objects.value(arg) for arg in args]
+        written = {"lower": self._bound, "upper": self._bound}
+        values = [written.get(name, self._objects.value)(arg) for name, arg in zip(parameters, args, strict=False)]
         if any("array_ref" in form for form in self._objects.objects.values() if isinstance(form, dict)):
             raise Unsupported("recording a loop over a reference")
         if "cond_fun" in given.arguments:
@@ -414,19 +429,25 @@ class Recording:
 
     def _describe(self, api: str, wrapper: Any) -> _Wrapper | None:
         fun = getattr(wrapper, "__wrapped__", None)
+        is_copy = fun is None and type(wrapper) is type(A_JIT)
+        if is_copy:
+            # What `copy` makes of one has the function, but no attributes.
+            fun = wrapper.__getstate__().get("fun")
         inner, written = body(fun), code(fun)
         of_library = written is not None and not is_program(written)
         if fun is None or (of_library and not has_public(fun)):
             return None
         name = getattr(inner, "__name__", type(inner).__name__)
-        by = transformation(fun)
-        if by is not None:
-            name = f"{by.co_name} of {name}"
+        by = transformations(fun)
+        if by:
+            name = " of ".join([*(made.co_name for made in by), name])
         elif isinstance(fun, functools.partial):
             name = f"partial of {name}"
         options, unknown, around = {}, None, None
         held = weakref.ref(wrapper)
         try:
+            if is_copy:
+                raise Unsupported("recording a copy of a jitted function")
             options = jit_options(wrapper) if api == "jax.jit" else filter_jit_options(wrapper)
         except UnderAMesh as error:
             options, around = error.others, lambda: jit_options(held(), mesh_around())
@@ -439,8 +460,8 @@ class Recording:
             at=place(written),
             ref=self._objects.fresh("wrapper"),
             function=lambda: attrgetter("__wrapped__")(held()),
-            # The program's function may have been traced under another one before, and jax's own keep what they were traced to.
-            codes=frozenset() if of_library else codes([fun]) | ({by} if by is not None else set()),
+            # jax's own functions keep what they were traced to.
+            codes=frozenset() if of_library else codes([fun]),
             options=options,
             around=around,
             unknown=unknown,
@@ -517,6 +538,13 @@ class Recording:
                 # The disk is full, or the recording is over and a thread still runs: nothing of that is the program's.
                 whole = False
             return whole
+
+
+    def _bound(self, value: Any) -> Any:
+        """The bound of a loop: how many steps there are is part of the program, whatever holds the number."""
+        form = self._objects.value(value)
+        is_number = isinstance(value, (jax.Array, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu"
+        return f"{form}={int(value)}" if is_number and isinstance(form, str) else form
 
 
 @dataclasses.dataclass

@@ -82,8 +82,14 @@ def _clean(error: BaseException | None, known: set[int]) -> None:
     if error is None or id(error) in known:
         return
     known.add(id(error))
+    error.__traceback__ = without_own(error.__traceback__)
+    for other in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
+        _clean(other if isinstance(other, BaseException) else None, known)
+
+
+def without_own(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """The traceback without the frames of this package."""
     kept: list[types.TracebackType] = []
-    traceback = error.__traceback__
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
         # What is frozen and called by none of the program's is what runs it.
@@ -92,6 +98,4 @@ def _clean(error: BaseException | None, known: set[int]) -> None:
         traceback = traceback.tb_next
     for part in reversed(kept):
         traceback = types.TracebackType(traceback, part.tb_frame, part.tb_lasti, part.tb_lineno)
-    error.__traceback__ = traceback
-    for other in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
-        _clean(other if isinstance(other, BaseException) else None, known)
+    return traceback

@@ -43,18 +43,19 @@ def has_public(function: Any) -> bool:
     return False
 
 
-def transformation(function: Any) -> types.CodeType | None:
-    """The code of the function that jax made of the program's, the innermost one."""
-    found = None
+def transformations(function: Any) -> list[types.CodeType]:
+    """The codes of the functions that jax made of the program's, from the outermost to the innermost."""
+    found: list[types.CodeType] = []
     while isinstance(function, types.FunctionType) and not is_program(function.__code__) and hasattr(function, "__wrapped__"):
-        found, function = function, function.__wrapped__
-    if found is None:
-        return None
-    if found.__code__.co_name == "reraise_with_filtered_traceback":
-        # What shortens tracebacks stands around it.
-        around = [cell.cell_contents for cell in found.__closure__ or ()]
-        found = next((inner for inner in around if isinstance(inner, types.FunctionType)), found)
-    return found.__code__
+        made = function
+        if made.__code__.co_name == "reraise_with_filtered_traceback":
+            # What shortens tracebacks stands around it, and shows what it stands around as wrapped.
+            around = [cell.cell_contents for cell in made.__closure__ or ()]
+            made = next((inner for inner in around if isinstance(inner, types.FunctionType)), made)
+        if made.__code__ not in found[-1:]:
+            found.append(made.__code__)
+        function = function.__wrapped__
+    return found
 
 
 def code(function: Any) -> types.CodeType | None:
@@ -66,8 +67,10 @@ def code(function: Any) -> types.CodeType | None:
 
 
 def codes(functions: list[Any]) -> frozenset[types.CodeType]:
-    """Those that run when the functions are called."""
-    return frozenset(found for found in map(code, functions) if found is not None)
+    """Those that run when the functions are called: the program's own, and what jax made of them, since a function of the program's
+    may have been traced under another one before."""
+    made = [found for function in functions for found in transformations(function)[-1:]]
+    return frozenset([*made, *(found for found in map(code, functions) if found is not None)])
 
 
 def function_text(function: types.FunctionType) -> str:

@@ -1,0 +1,101 @@
+"""Calls that differ in how arguments are passed, in what libraries make of them, and in what loops are given."""
+
+import functools
+
+import equinox as eqx
+import flax.nnx as nnx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+pair, triple = jnp.ones(2), jnp.ones(3)
+
+
+@eqx.filter_jit
+def total(first, *rest):
+    return first + sum(part.sum() for part in rest)
+
+
+total(1.0 * pair, pair)
+total(1.0 * pair, pair, pair)
+
+
+@functools.partial(jax.jit, static_argnames="train")
+def step(x, train=True):
+    return x * 2 if train else x
+
+
+step(pair)
+step(pair, train=False)
+
+
+class Trainer:
+    def __init__(self):
+        self.plain, self.step = jax.jit(self._plain), nnx.jit(self._step)
+
+    def _plain(self, net, x):
+        return x * 2
+
+    def _step(self, net, x):
+        return net(x).sum()
+
+
+trainer, net = Trainer(), nnx.Linear(2, 1, rngs=nnx.Rngs(0))
+trainer.plain(1, pair)
+trainer.plain(1, triple)
+trainer.step(net, jnp.ones((2, 2)))
+trainer.step(net, jnp.ones((3, 2)))
+net.bias.value = net.bias.value.astype(jnp.bfloat16)
+trainer.step(net, jnp.ones((3, 2)))
+
+
+class Pair:
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+
+jax.tree_util.register_pytree_with_keys(
+    Pair,
+    lambda it: (((jax.tree_util.GetAttrKey("left"), it.left), (jax.tree_util.GetAttrKey("right"), it.right)), None),
+    lambda _, parts: Pair(*parts),
+)
+swap = jax.jit(lambda it: it.left)
+swap(Pair(pair, pair))
+swap(Pair(pair, triple))
+
+
+def body(i, x):
+    return x * 2
+
+
+# Of another function, with as many steps as the last.
+jax.lax.fori_loop(0, 5, lambda i, x: x, 1.0)
+jax.lax.fori_loop(0, jnp.int32(4), body, 1.0)
+jax.lax.fori_loop(0, np.array(5, np.int32), body, 1.0)
+jax.lax.fori_loop(0, 5, body, 1.0)
+jax.lax.fori_loop(0, 5, body, pair)
+
+double = jax.jit(lambda x: x * 2)
+jax.lax.map(double, pair)
+jax.lax.map(double, pair)
+
+
+def negate(x):
+    return -x
+
+
+jax.lax.cond(True, double, negate, 1.0)
+jax.lax.cond(jnp.array(True), double, negate, 1.0)
+
+complexes = jax.jit(lambda x: x)
+complexes(1j)
+complexes(2j)
+
+
+def both(x):
+    return (x * x).sum()
+
+
+# Two programs of one function, and none is made anew.
+jax.jit(jax.grad(both))(pair)
+jax.jit(jax.vmap(jax.grad(both)))(jnp.ones((2, 3)))
