@@ -577,7 +577,47 @@ mod tests {
         "steps:\n\
          - call: {args: [\"f32[]\"]}\n\
          - call: {args: [\"f32[]\", 1]}\n",
-        &["argument at args[1]: leaf was absent", "number of positional arguments: 2 was 1"]
+        &["argument at args[1]: leaf was absent"]
+    )]
+    #[case::by_name_what_was_by_position(
+        "jax.jit",
+        "function: {def: {params: [x]}}\n\
+         steps:\n\
+         - call: {args: [\"f32[]\"]}\n\
+         - call: {kwargs: {x: \"f32[]\"}}\n",
+        &["number of positional arguments: 0 was 1", "keyword names: [x] was []"]
+    )]
+    #[case::a_static_more(
+        "jax.jit",
+        "function: {def: {params: [x, {name: train, default: true}]}}\n\
+         options: {static_argnames: [train]}\n\
+         steps:\n\
+         - call: {args: [\"f32[]\"]}\n\
+         - call: {args: [\"f32[]\"], kwargs: {train: false}}\n",
+        &["static argument at train: False was absent"]
+    )]
+    #[case::nobody_passes_the_dummy(
+        "equinox.filter_jit",
+        "steps:\n\
+         - call: {args: [\"f32[]\"]}\n\
+         - call: {args: [\"f32[]\", \"f32[2]\"]}\n",
+        &["argument at args[1]: leaf was absent"]
+    )]
+    #[case::children_by_their_keys(
+        "jax.jit",
+        "classes: {Pair: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Pair, children: [\"f32[2]\", \"f32[]\"], keys: [.a, .c]}}]}\n\
+         - call: {args: [{new: {class: Pair, children: [\"f32[2]\", \"i32[]\", \"f32[3]\"], keys: [.a, .b, .c]}}]}\n",
+        &["structure at args[0].b: leaf was absent", "shape at args[0].c: [3] was []"]
+    )]
+    #[case::a_placement_in_two_spellings(
+        "jax.jit",
+        "devices: 2\n\
+         steps:\n\
+         - call: {args: [{array: {aval: \"f32[2,2]\", placement: {sharding: {mesh: {x: 2}, spec: [x, null]}}}}]}\n\
+         - call: {args: [{array: {aval: \"f32[2,2]\", placement: {sharding: {mesh: {x: 2}, spec: [x]}}}}]}\n",
+        &["spelling of the sharding at args[0]: P(x) over x: 2 on [0, 1] was P(x, None) over x: 2 on [0, 1]"]
     )]
     #[case::the_nearest_of_several(
         "jax.jit",
