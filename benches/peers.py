@@ -1,6 +1,7 @@
-"""What others need for the same work. Prints JSON lines; benches/compare reads them."""
+"""What others need for the same work; with `loops`, jax.jit without jitkey. Prints JSON lines; benches/compare reads them."""
 
 import json
+import sys
 import time
 
 import hypothesis.strategies as st
@@ -68,9 +69,11 @@ def bare_loop(pairs, use):
     return pairs / (time.perf_counter() - begun)
 
 
-say("hypothesis: pairs of 20-leaf pytrees", max(hypothesis_pairs(400) for _ in range(5)))
-for n in (10, 1_000, 100_000, 1_000_000):
-    say(f"jax.tree_util.tree_flatten and hash, {n} leaves", per_leaf(jax.tree_util.tree_flatten, n))
-    say(f"optree.tree_flatten and hash, {n} leaves", per_leaf(lambda tree: optree.tree_flatten(tree), n))
-say("bare loop on jax.jit: pairs compiled", bare_loop(150, lambda jitted: jitted))
-say("bare loop on jax.jit: pairs traced", bare_loop(1500, lambda jitted: jitted.trace))
+if sys.argv[1:] == ["loops"]:
+    say("bare loop on jax.jit: pairs compiled", bare_loop(150, lambda jitted: jitted))
+    say("bare loop on jax.jit: pairs traced", bare_loop(1500, lambda jitted: jitted.trace))
+else:
+    say("hypothesis: pairs of 20-leaf pytrees", max(hypothesis_pairs(400) for _ in range(5)))
+    for n in (10, 1_000, 100_000, 1_000_000):
+        say(f"jax.tree_util.tree_flatten and hash, {n} leaves", per_leaf(jax.tree_util.tree_flatten, n))
+        say(f"optree.tree_flatten and hash, {n} leaves", per_leaf(lambda tree: optree.tree_flatten(tree), n))
