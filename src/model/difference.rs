@@ -112,14 +112,13 @@ impl Key {
                         let [before, after] = [before, &after].map(|aval| Facet::of(component, aval, self.missed));
                         before == after
                     };
-                    let is_same_place = before.placement.is_some()
-                        && after.placement.is_some()
-                        && [LeafComponent::Partition, LeafComponent::Device, LeafComponent::Memory].map(is_same)
-                            == [true; 3];
+                    let place = [LeafComponent::Partition, LeafComponent::Device, LeafComponent::Memory];
+                    let is_placed = before.placement.is_some() && after.placement.is_some();
+                    let is_same_place = || is_placed && place.into_iter().all(is_same);
                     for component in &self.components {
                         let [before, after] = [before, &after].map(|aval| Facet::of(*component, aval, self.missed));
                         if before != after && !(are_keys && *component == LeafComponent::Shape) {
-                            let is_spelling = *component == LeafComponent::Sharding && is_same_place;
+                            let is_spelling = *component == LeafComponent::Sharding && is_same_place();
                             let word = if is_spelling { SPELLING } else { leaf_word(*component) };
                             found.push(Difference::new(path, word, before, after));
                         }
@@ -180,7 +179,8 @@ impl Key {
 
 /// Whether nothing that was found says that what is at `path` is there in one of the calls only.
 fn is_news(found: &[Difference], path: &str) -> bool {
-    !found.iter().any(|found| !found.path.is_empty() && path.starts_with(&found.path))
+    let is_inside = |rest: &str| rest.is_empty() || rest.starts_with(['.', '[']);
+    !found.iter().any(|found| !found.path.is_empty() && path.strip_prefix(&found.path).is_some_and(is_inside))
 }
 
 /// How many arguments are passed in one of the calls and not in the other, by position or by name, as far as keys say it.
@@ -595,6 +595,15 @@ mod tests {
          - call: {args: [\"f32[]\"]}\n\
          - call: {args: [\"f32[]\"], kwargs: {train: false}}\n",
         &["static argument at train: False was absent"]
+    )]
+    #[case::a_static_whose_name_begins_as_another(
+        "jax.jit",
+        "function: {def: {params: [x, {name: x2, default: true}]}}\n\
+         options: {static_argnames: [x2]}\n\
+         steps:\n\
+         - call: {args: [\"f32[]\"]}\n\
+         - call: {args: [\"f32[2]\"], kwargs: {x2: false}}\n",
+        &["shape at x: [2] was []", "static argument at x2: False was absent"]
     )]
     #[case::nobody_passes_the_dummy(
         "equinox.filter_jit",

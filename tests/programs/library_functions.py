@@ -19,6 +19,11 @@ normal = jax.jit(jax.random.normal, static_argnums=1)
 for shape in ((3,), (3,), (4,)):
     normal(jax.random.key(0), shape)
 
+# jax runs one of that name by itself to convert what loops are given.
+converted = jax.jit(jax.lax.convert_element_type, static_argnums=1)
+converted(vector, jnp.bfloat16)
+converted(vector, jnp.float16)
+
 # Used before, so that jax has its jaxpr already; and a wrapper each time.
 jnp.sin(vector)
 for _ in range(2):

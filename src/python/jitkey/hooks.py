@@ -49,6 +49,8 @@ class Local(threading.local):
     """The kind of effect that keeps the call off the fast path."""
     inferring = 0
     """How many frames of `_infer_params` are open: what is traced outside of them is no body of the program's."""
+    in_loop = False
+    """Whether that call is one of a loop or conditional of `jax.lax`."""
     profiler: Any = None
     """The recorder's own, while it watches for a body."""
     codes: frozenset[types.CodeType] = frozenset()
@@ -83,6 +85,15 @@ def profiled(runs: Callable[[], Any]) -> Any:
         if sys.getprofile() is profile:
             sys.setprofile(None)
         local.profiler = None
+
+
+def watched_loop(runs: Callable[[], Any]) -> Any:
+    """The same of a loop or conditional, whose arguments jax may convert."""
+    local.in_loop = True
+    try:
+        return profiled(runs)
+    finally:
+        local.in_loop = False
 
 
 def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callable[..., Any]:
@@ -264,7 +275,7 @@ def install() -> None:
 
         def hook(*args: Any, **kwargs: Any) -> Any:
             missed = local.missed
-            if missed is None or (args and _name(args[0]) in CONVERSIONS):
+            if missed is None or (local.in_loop and _name(args[0]) in CONVERSIONS):
                 return infer_params(*args, **kwargs)
             missed.add("dispatch")
             local.inferring += 1
@@ -306,7 +317,9 @@ def _forked() -> None:
 
 def _listen(event: str, _duration: float, **about: Any) -> None:
     missed, what = local.missed, EVENTS.get(event)
-    if missed is None or what is None or about.get("fun_name") in (*HELPERS, *CONVERSIONS):
+    if missed is None or what is None or about.get("fun_name") in HELPERS:
+        return
+    if local.in_loop and about.get("fun_name") in CONVERSIONS:
         return
     # What lowering traces is no body of the program's.
     if what != "trace event":

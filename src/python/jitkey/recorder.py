@@ -216,7 +216,7 @@ class Recording:
         return self._watched(
             {"api": f"lax.{name}", "name": f"lax.{name}", "at": place(last)},
             lambda: self._loop_of(given),
-            lambda: hooks.profiled(lambda: original(*args, **kwargs)),
+            lambda: hooks.watched_loop(lambda: original(*args, **kwargs)),
             codes(functions),
         )
 
