@@ -95,6 +95,14 @@ impl Dtype {
         DTYPES[self.0 as usize].1
     }
 
+    /// Whether an item is one byte, so that NumPy knows no order of its bytes (`numpy.dtype(">u1").byteorder` is `|`).
+    #[must_use]
+    pub fn is_one_byte(self) -> bool {
+        let bits =
+            self.name().split('_').next().unwrap_or_default().trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        self.name() == "bool" || bits.parse::<u32>().is_ok_and(|bits| bits <= 8)
+    }
+
     /// A floating dtype (not complex).
     #[must_use]
     pub fn is_float(self) -> bool {
@@ -332,6 +340,11 @@ impl FromStr for Array {
             Some((rest, device)) => (rest, Some(device.parse::<u32>().map_err(|_| form())?)),
             None => (rest, None),
         };
+        let on = |device: Option<u32>| Placement {
+            device: device.unwrap_or(0),
+            committed: device.is_some(),
+            ..Placement::default()
+        };
         let (rest, weak) = strip(rest, "~");
         let (rest, numpy) = strip(rest, "np:");
         let (rest, big_endian) = strip(rest, ">");
@@ -343,11 +356,11 @@ impl FromStr for Array {
         if let Some(tag) = element.strip_prefix("key<").and_then(|tag| tag.strip_suffix('>')) {
             let prng = Prng::ALL.iter().find(|(_, known)| *known == tag);
             let prng = prng.ok_or_else(|| ArrayError::Prng(tag.to_owned()))?.0;
-            if weak || numpy || big_endian || device.is_some() {
+            if weak || numpy || big_endian {
                 return Err(impossible("a PRNG key array is a plain jax.Array"));
             }
             let dtype = Dtype::named("u32").expect("u32 is in the table");
-            return Ok(Self { library: Library::Key { prng, placement: Placement::default() }, dtype, shape, fill });
+            return Ok(Self { library: Library::Key { prng, placement: on(device) }, dtype, shape, fill });
         }
         if element.is_empty() || !element.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err(form());
@@ -371,9 +384,7 @@ impl FromStr for Array {
             if dtype.is_float0() {
                 return Err(impossible("arrays of float0 are NumPy arrays: write `np:float0[…]`"));
             }
-            let placement =
-                Placement { device: device.unwrap_or(0), committed: device.is_some(), ..Placement::default() };
-            Library::Jax { weak, placement }
+            Library::Jax { weak, placement: on(device) }
         };
         Ok(Self { library, dtype, shape, fill })
     }
@@ -389,17 +400,19 @@ impl Array {
         let mut text = String::new();
         let whole;
         let mut device = None;
+        let mut on = |placement: &Placement| {
+            device = placement.committed.then_some(placement.device);
+            let said = Placement { device: device.unwrap_or(0), committed: device.is_some(), ..Placement::default() };
+            said == *placement
+        };
         match &self.library {
             Library::Jax { weak, placement } => {
                 text.push_str(if *weak { "~" } else { "" });
                 text.push_str(self.dtype.name());
-                device = placement.committed.then_some(placement.device);
-                let said =
-                    Placement { device: device.unwrap_or(0), committed: device.is_some(), ..Placement::default() };
-                whole = said == *placement;
+                whole = on(placement);
             }
             Library::Key { prng, placement } => {
-                whole = *placement == Placement::default();
+                whole = on(placement);
                 text.push_str("key<");
                 text.push_str(prng.tag());
                 text.push('>');

@@ -88,6 +88,9 @@ pub enum Form {
         /// What it is called where it is shown; it doesn't count.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         called: Option<String>,
+        /// The parameters of one that can be called, in a recording, as of a `def`; `*args, **kwargs` if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        params: Option<Vec<Param>>,
     },
     /// A NumPy scalar: dtype and number.
     NumpyScalar(Dtype, Real),

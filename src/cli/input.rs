@@ -74,6 +74,8 @@ fn document(content: &str, api: Option<&str>, name: &str) -> Result<Vec<CaseFile
     trees
         .into_iter()
         .map(|tree| {
+            let id = tree.get("id").and_then(serde_yaml::Value::as_str).map(|id| format!("{id}: ")).unwrap_or_default();
+            let wrong = |error: &dyn std::fmt::Display| wrong(&format!("{id}{error}"));
             if tree.get("steps").is_some() {
                 let case: Case = text::from_tree(&tree).map_err(|error| wrong(&error))?;
                 let Some(api) = api else {

@@ -8,8 +8,8 @@ use super::build::Namespace;
 use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::python;
-use crate::case::{Context, DefaultDevice, Name, TransferGuard, Value, axes};
-use crate::spec::{FlagEffect, FlagKey, NonFinite, Profile};
+use crate::case::{Context, DefaultDevice, Form, Name, TransferGuard, Value, axes};
+use crate::spec::{ContextField, FlagEffect, FlagKey, NonFinite, Profile};
 
 /// The surroundings of one call.
 #[derive(Debug, Clone, Default)]
@@ -59,6 +59,12 @@ impl Mesh {
     }
 }
 
+/// Whether a flag that is a transfer guard has a value under which copies raise.
+fn guards(value: &Value) -> bool {
+    let guards = [TransferGuard::Disallow, TransferGuard::DisallowExplicit];
+    matches!(value, Value::Form(form) if matches!(&**form, Form::Str(word) if guards.iter().any(|guard| guard.word() == word)))
+}
+
 impl Ambient {
     /// The surroundings of a call in a case; those of the call come over those of the case.
     pub fn of(case: &Context, call: &Context, profile: &Profile, names: &Namespace) -> Result<Self, ModelError> {
@@ -98,6 +104,14 @@ impl Ambient {
             let Some(effect) = profile.flags.get(name) else {
                 return Err(ModelError::Unsupported(format!("the flag {name}")));
             };
+            if profile.flag_defaults.get(name) == Some(value) {
+                continue;
+            }
+            match effect.stands_for {
+                Some(ContextField::X64) => ambient.x64 = context.x64.unwrap_or(*value == Value::Bool(true)),
+                Some(ContextField::TransferGuard) => ambient.guarded |= guards(value),
+                None => {}
+            }
             ambient.add(effect, &format!("{name}={value}"));
             if *value == Value::Bool(true) {
                 ambient.returns_no.extend(&effect.returns_no);

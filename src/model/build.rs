@@ -192,7 +192,7 @@ impl Namespace {
                 }
             }
             Form::Ellipsis {} => Kind::Ellipsis,
-            Form::Object { called } => Kind::Object(called.clone()),
+            Form::Object { called, params } => Kind::Object { called: called.clone(), params: params.clone() },
             Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, rounded(*dtype, value.0)),
             Form::Dtype(dtype) => Kind::Dtype(*dtype),
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
@@ -234,7 +234,7 @@ impl Namespace {
                     .collect::<Result<Vec<_>, _>>()?
                     .into(),
                 uses: def.uses.clone(),
-                has_effect: def.effect.is_some(),
+                effect: def.effect,
                 is_source: def.source.is_some(),
                 returns: def.returns.as_ref().map(|value| self.build(value)).transpose()?,
             })),
@@ -242,7 +242,7 @@ impl Namespace {
                 Some(dtype) => Kind::JaxScalarType(dtype),
                 None => {
                     let mut globals = self.globals.borrow_mut();
-                    let global = globals.entry(name.clone()).or_insert_with(|| Rc::new(Kind::Global(name.clone())));
+                    let global = globals.entry(in_full(name)).or_insert_with(|| Rc::new(Kind::Global(name.clone())));
                     return Ok(global.clone());
                 }
             },
@@ -333,6 +333,21 @@ impl Namespace {
 
 fn function(definition: &str) -> Kind {
     Kind::Function(Box::new(Function { definition: definition.to_owned(), ..Function::default() }))
+}
+
+/// The name of what a library holds, with the library's own name: `np.sin` is `numpy.sin`.
+fn in_full(name: &str) -> String {
+    let (library, rest) = name.split_once('.').unwrap_or((name, ""));
+    let library = match library {
+        "jnp" => "jax.numpy",
+        "np" => "numpy",
+        "lax" => "jax.lax",
+        "jtu" => "jax.tree_util",
+        "eqx" => "equinox",
+        "ft" => "functools",
+        library => library,
+    };
+    format!("{library}.{rest}")
 }
 
 /// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`).

@@ -605,6 +605,16 @@ mod tests {
          - call: {args: [\"f32[2]\"], kwargs: {x2: false}}\n",
         &["shape at x: [2] was []", "static argument at x2: False was absent"]
     )]
+    #[case::a_call_that_failed_left_no_key(
+        "jax.jit",
+        "function: {def: {params: [x, n]}}\n\
+         options: {static_argnames: [n]}\n\
+         steps:\n\
+         - call: {args: [\"f32[]\"], kwargs: {n: 4}}\n\
+         - call: {args: [\"f32[]\"], kwargs: {n: \"f32[]\"}}\n\
+         - call: {args: [\"f32[]\"], kwargs: {n: {numpy_scalar: [i64, 4]}}}\n",
+        &["static type at n: np.i64(4) was 4"]
+    )]
     #[case::nobody_passes_the_dummy(
         "equinox.filter_jit",
         "steps:\n\

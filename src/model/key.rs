@@ -17,7 +17,7 @@ use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::table::Program;
 use super::treedef::{Path, Treedef};
-use crate::case::{JitOptions, Name, Placement, Value, Via};
+use crate::case::{Donate, JitOptions, Name, Placement, Value, Via};
 use crate::spec::{CallComponent, ComparisonErrors, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call.
@@ -431,7 +431,14 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
 
 /// The options in a text that tells them apart.
 fn written(options: &JitOptions) -> String {
-    if options.is_empty() { "{}".to_owned() } else { crate::case::text::to_json(options) }
+    // That equinox warns is no part of what it asks jax for.
+    let silent = match options.donate {
+        Some(Donate::Warn) => Donate::All,
+        Some(Donate::WarnExceptFirst) => Donate::AllExceptFirst,
+        _ if options.is_empty() => return "{}".to_owned(),
+        _ => return crate::case::text::to_json(options),
+    };
+    crate::case::text::to_json(&JitOptions { donate: Some(silent), ..options.clone() })
 }
 
 /// Where the results have to be. A body that uses nothing has none.

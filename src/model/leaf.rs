@@ -199,7 +199,7 @@ pub(super) fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
             Library::Numpy { .. } if array.dtype.is_foreign() => LeafKind::ForeignArray,
             Library::Numpy { .. } if array.dtype.is_float0() => LeafKind::Float0Array,
             Library::Numpy { subclass: crate::case::Subclass::Masked, .. } => LeafKind::MaskedArray,
-            Library::Numpy { big_endian: true, .. } => LeafKind::SwappedArray,
+            Library::Numpy { big_endian: true, .. } if !array.dtype.is_one_byte() => LeafKind::SwappedArray,
             Library::Numpy { .. } => LeafKind::NumpyArray,
         },
         Kind::Tracer(value) => leaf_kind(value, x64),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::treedef::{Label, Treedef};
-use crate::case::{Array, Class, Dtype, JitOptions, Name, Param};
+use crate::case::{Array, Class, Dtype, Effect, JitOptions, Name, Param};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
 pub type Obj = Rc<Kind>;
@@ -146,8 +146,11 @@ pub enum Kind {
     Mapped(Obj),
     /// A `jax.checkpoint(f)`: it has a table of its own for the jaxpr of `f`.
     Checkpointed(Obj),
-    /// An `object()`, and what it is called.
-    Object(Option<String>),
+    /// An `object()`, what it is called, and the parameters of one that can be called.
+    Object {
+        called: Option<String>,
+        params: Option<Vec<Param>>,
+    },
     /// A tracer in place of a value, where tracers can be hashed.
     Tracer(Obj),
     /// A wrapper with default equality, which keeps alive what it wraps.
@@ -193,7 +196,7 @@ pub struct Function {
     /// The parameters that the body uses; all if not given.
     pub uses: Option<Vec<Name>>,
     /// Whether the body has an effect.
-    pub has_effect: bool,
+    pub effect: Option<Effect>,
     /// Whether the case gives the body as source, so that nobody knows what it computes.
     pub is_source: bool,
     /// What the body returns, where the case says so.

@@ -475,6 +475,8 @@ impl<'c> Simulation<'c> {
         let sorted = sort(self.profile, &Invocation { function, args, kwargs, options, x64, called: &[], objects });
         let outcome = match &sorted {
             Err(raised) => Err(raised.clone()),
+            // What was compiled can't be run as it stands.
+            Ok(_) if ambient.bypasses => Err(Raised::new("ValueError")),
             Ok(arguments) => compiled.takes(arguments, self.profile)?,
         };
         let stale = match (&outcome, &sorted) {

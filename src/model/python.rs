@@ -446,7 +446,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::Wrapper(..)
         | Kind::Checkpointed(_)
         | Kind::Mapped(_)
-        | Kind::Object(_)
+        | Kind::Object { .. }
         | Kind::Tracer(_)
         | Kind::ArrayRef(_)
         | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
@@ -604,6 +604,6 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Treedef(_) => "PyTreeDef(…)".to_owned(),
         Kind::ModuleWrapper(by, func) => format!("{by}({})", repr(func)),
         Kind::Ellipsis => "...".to_owned(),
-        Kind::Object(called) => called.clone().unwrap_or_else(|| "<object>".to_owned()),
+        Kind::Object { called, .. } => called.clone().unwrap_or_else(|| "<object>".to_owned()),
     }
 }

@@ -34,9 +34,12 @@ impl<'c> Signature<'c> {
         {
             function = inner;
         }
+        if let Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } = &**function {
+            return Self::of(func).bound(args.len(), kwargs).unwrap_or_else(open);
+        }
         let params = match &**function {
             Kind::Function(function) => &function.params,
-            Kind::Method { params, .. } => params,
+            Kind::Method { params, .. } | Kind::Object { params, .. } => params,
             _ => &None,
         };
         let Some(params) = params else { return open() };
@@ -58,6 +61,28 @@ impl<'c> Signature<'c> {
             }
         }
         signature
+    }
+
+    /// What is left of it for a `functools.partial` that binds so many positions and these names; nothing if it can't.
+    fn bound(mut self, args: usize, kwargs: &'c [(Name, Obj)]) -> Option<Self> {
+        let is_known =
+            |name: &Name| self.positional.iter().skip(args).chain(&self.keyword_only).any(|known| *known == name);
+        if (args > self.positional.len() && !matches!(self.rest, Some(Some(_))))
+            || !(self.keywords.is_some() || kwargs.iter().all(|(name, _)| is_known(name)))
+        {
+            return None;
+        }
+        self.positional.drain(..args.min(self.positional.len()));
+        // What comes after a name that is bound can't be passed by position any more.
+        if let Some(first) = self.positional.iter().position(|known| kwargs.iter().any(|(name, _)| name == *known)) {
+            let mut by_name = self.positional.split_off(first);
+            by_name.append(&mut self.keyword_only);
+            self.keyword_only = by_name;
+            self.rest = Some(None);
+        }
+        let bound = self.keyword_only.iter().filter(|known| kwargs.iter().any(|(name, _)| name == **known));
+        self.defaults.extend(bound);
+        Some(self)
     }
 
     /// How many parameters there are.

@@ -175,7 +175,7 @@ impl Entries {
         let looks_same = |shelf: &&Shelf| shelf.called.as_ref() == Some(&now);
         let others =
             self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same).filter(|_| mine.is_none());
-        let mut nearest: Option<(usize, Vec<Difference>)> = None;
+        let mut nearest: Option<((bool, bool, usize), usize, Vec<Difference>)> = None;
         for shelf in mine.into_iter().chain(others) {
             let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
                 let (before, after) = told_apart(called, &now);
@@ -184,16 +184,15 @@ impl Entries {
             let is_one = |entry: &&Entry| program.is_none_or(|program| entry.program == program);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
                 let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key)).collect();
-                // That another program was made above says nothing.
-                let says_nothing =
-                    |differences: &[Difference]| differences.iter().all(|found| found.component == PROGRAM);
-                let rank = |differences: &[Difference]| (says_nothing(differences), differences.len());
-                let is_nearer = |(call, known): &(usize, Vec<Difference>)| {
-                    (rank(&differences), Reverse(entry.call)) < (rank(known), Reverse(*call))
-                };
-                let is_all_but_equal = rank(&differences) == (false, 1);
-                if nearest.as_ref().is_none_or(is_nearer) {
-                    nearest = Some((entry.call, differences));
+                // That another program was made above says nothing, and a call that failed left nothing to be found.
+                let says_nothing = differences.iter().all(|found| found.component == PROGRAM);
+                let rank = (entry.program == NEVER_FAST, says_nothing, differences.len());
+                let is_all_but_equal = rank == (false, false, 1);
+                if nearest
+                    .as_ref()
+                    .is_none_or(|(known, call, _)| (rank, Reverse(entry.call)) < (*known, Reverse(*call)))
+                {
+                    nearest = Some((rank, entry.call, differences));
                 }
                 if is_all_but_equal {
                     // The rest of this function's are of earlier calls, and none can be nearer.
@@ -201,7 +200,7 @@ impl Entries {
                 }
             }
         }
-        Ok(nearest)
+        Ok(nearest.map(|(_, call, differences)| (call, differences)))
     }
 
     /// Throws away what belongs to `function` and is filed under such a key.

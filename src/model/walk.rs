@@ -13,7 +13,7 @@ use super::predict::Simulation;
 use super::running::{devices, placements_agree, returning_raises};
 use super::table::{NEVER_FAST, Program};
 use super::transform::passed;
-use crate::case::{JitOptions, Layer, LayerSet, Via};
+use crate::case::{Effect, JitOptions, Layer, LayerSet, Via};
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, Table, TableName};
 
 /// How a call was served.
@@ -209,6 +209,9 @@ impl<'c> Simulation<'c> {
             let (found, key) = self.consult(name, function, call, Some(program))?;
             program = match found {
                 Some(program) => program,
+                None if name == TableName::Lower && is_ordered(function) && devices(call).len() > 1 => {
+                    return Err(Raised::new("ValueError"));
+                }
                 None if name == TableName::Compile && has_unknown_option(call.options) => {
                     return Err(Raised::new(&self.profile.runtime_error));
                 }
@@ -445,7 +448,13 @@ fn looks_up(function: &Obj) -> bool {
     }
 }
 
+/// Whether the body that runs has an effect that comes in order, which no program of several devices can have
+/// (`jax/_src/interpreters/mlir.py`, `lower_jaxpr_to_module`).
+fn is_ordered(function: &Obj) -> bool {
+    matches!(&**body(function), Kind::Function(function) if function.effect == Some(Effect::Ordered))
+}
+
 /// Whether the body that runs has an effect, which jax keeps off the fast path.
 fn has_effect(function: &Obj) -> bool {
-    matches!(&**body(function), Kind::Function(function) if function.has_effect)
+    matches!(&**body(function), Kind::Function(function) if function.effect.is_some())
 }

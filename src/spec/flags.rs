@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use super::{Requirement, SourceRef, Version};
+use crate::case::Value;
 
 /// The flags, in groups that are alike.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -12,6 +13,9 @@ use super::{Requirement, SourceRef, Version};
 pub struct Flags {
     /// What is worth knowing about them.
     pub about: String,
+    /// The values that flags have as jax is imported. A flag that isn't here has another one than any that a case gives it.
+    #[serde(default)]
+    pub defaults: Vec<FlagDefault>,
     /// The groups. A flag that changed between versions is in several, whose versions exclude each other.
     pub groups: Vec<FlagGroup>,
     /// Where this was read or measured.
@@ -35,11 +39,39 @@ pub struct FlagGroup {
     pub flags: Vec<String>,
 }
 
+/// Flags that have the same value as jax is imported.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FlagDefault {
+    /// The value.
+    pub value: Value,
+    /// The versions at which they have it.
+    #[serde(default = "Requirement::every")]
+    pub versions: Requirement,
+    /// Their names in `jax.config`.
+    pub flags: Vec<String>,
+}
+
+/// A field of a context that some flags are another name for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ContextField {
+    /// `x64`.
+    X64,
+    /// `transfer_guard`.
+    TransferGuard,
+}
+
 /// What a flag does to a call that is made under another value than the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlagEffect {
+    /// The field of a context that it is another name for; then it does what that does.
+    #[serde(default)]
+    pub stands_for: Option<ContextField>,
     /// The keys that it is part of.
     #[serde(default, rename = "in")]
     pub keys: Vec<FlagKey>,
@@ -92,6 +124,13 @@ pub enum FlagKey {
 }
 
 impl Flags {
+    /// The values at `version` as jax is imported, by flag.
+    #[must_use]
+    pub fn defaults_at(&self, version: &Version) -> IndexMap<String, Value> {
+        let defaults = self.defaults.iter().filter(|default| default.versions.matches(version));
+        defaults.flat_map(|of| of.flags.iter().map(|flag| (flag.clone(), of.value.clone()))).collect()
+    }
+
     /// The effects at `version`, by flag.
     #[must_use]
     pub fn at(&self, version: &Version) -> IndexMap<String, FlagEffect> {

@@ -461,16 +461,19 @@ impl Loader {
 
     /// Gives each profile the flags as they are at its versions; one whose versions have different flags becomes several.
     fn flags(&mut self, flags: &Flags) {
-        for group in &flags.groups {
+        let defaults = flags.defaults.iter().map(|default| &default.versions);
+        for versions in flags.groups.iter().map(|group| &group.versions).chain(defaults) {
             for i in (0..self.profiles.len()).rev() {
-                let Some(halves) = self.profiles[i].0.versions.divided_by(&group.versions) else { continue };
+                let Some(halves) = self.profiles[i].0.versions.divided_by(versions) else { continue };
                 let (profile, origin) = self.profiles[i].clone();
                 let half = |versions| (Profile { versions, ..profile.clone() }, origin.clone());
                 self.profiles.splice(i..=i, halves.map(half));
             }
         }
         for (profile, _) in &mut self.profiles {
-            profile.flags = flags.at(&profile.versions.lowest());
+            let version = profile.versions.lowest();
+            profile.flags = flags.at(&version);
+            profile.flag_defaults = flags.defaults_at(&version);
         }
     }
 

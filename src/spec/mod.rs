@@ -25,7 +25,7 @@ pub use cause::{Cause, Causes, Habit, Sign, When};
 pub use context::{CallSpec, Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expect::{Expectation, Outcome};
-pub use flags::{FlagEffect, FlagGroup, FlagKey, Flags, NonFinite};
+pub use flags::{ContextField, FlagDefault, FlagEffect, FlagGroup, FlagKey, Flags, NonFinite};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use mutant::{Answer, Blind, Edit, Mutant, Mutants, Only, Sight};
 pub use pattern::{Bindings, FillError, Pattern};

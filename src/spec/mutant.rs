@@ -174,7 +174,8 @@ impl Mutant {
             }
         }
         let profile: Profile = serde_json::from_value(tree).map_err(|error| error.to_string())?;
-        Ok(Profile { flags: of.flags.clone(), versions: of.versions.clone(), ..profile })
+        let (flags, flag_defaults) = (of.flags.clone(), of.flag_defaults.clone());
+        Ok(Profile { flags, flag_defaults, versions: of.versions.clone(), ..profile })
     }
 
     /// The case as the mutant sees it; `None` where it sees it as it is, or would see something that is no case.

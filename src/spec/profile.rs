@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::{FlagEffect, Requirement, SourceRef};
-use crate::case::Dtype;
+use crate::case::{Dtype, Value};
 
 /// How one implementation builds its keys, at some versions.
 #[derive(Debug, Clone, Deserialize)]
@@ -112,6 +112,9 @@ pub struct Profile {
     /// What config flags do at these versions, from `flags.yaml`.
     #[serde(skip)]
     pub flags: IndexMap<String, FlagEffect>,
+    /// The values that they have as jax is imported.
+    #[serde(skip)]
+    pub flag_defaults: IndexMap<String, Value>,
     /// The profile as it is written.
     #[serde(skip)]
     pub(super) tree: serde_yaml::Value,

@@ -99,3 +99,12 @@ def both(x):
 # Two programs of one function, and none is made anew.
 jax.jit(jax.grad(both))(pair)
 jax.jit(jax.vmap(jax.grad(both)))(jnp.ones((2, 3)))
+
+
+def blend(scale, x, y, shift=0.0):
+    return scale * x + y + shift
+
+
+blended = jax.jit(functools.partial(blend, 2.0, shift=1.0))
+blended(pair, pair)
+blended(pair, pair.astype(jnp.bfloat16))

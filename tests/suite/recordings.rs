@@ -311,7 +311,7 @@ fn what_differs_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
         })
         .collect();
     let expected = [
-        "2 total: argument of args[2]",
+        "2 total: argument of rest[1]",
         "4 step: static argument of train",
         "6 _plain: shape of x",
         "8 _step: shape of x",
@@ -320,6 +320,7 @@ fn what_differs_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
         "14 lax.fori_loop: number of steps of ",
         "16 lax.fori_loop: shape of (i, init_val)[1], weak_type of (i, init_val)[1]",
         "18 lax.map: wrapping of lax.map",
+        "22 blend: dtype of y",
     ];
     assert_eq!(said, expected);
     assert!(again.iter().all(|call| call.tried.is_none_or(|tried| tried.mends && tried.minimal)));

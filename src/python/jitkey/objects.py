@@ -13,7 +13,7 @@ import math
 import re
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -190,7 +190,8 @@ class Objects(Recorder):
         elif _is_compared(value):
             self.objects[name] = self._equal_to_others(value)
         else:
-            self.objects[name] = {"object": {"called": _text(value)}}
+            params = _params(self, value) if callable(value) and not isinstance(value, type) else {}
+            self.objects[name] = {"object": {"called": _text(value), **params}}
         return name
 
     def one(self, value: Any) -> Any:
@@ -230,11 +231,22 @@ class Objects(Recorder):
         """What an `nnx.GraphDef` says, attribute by attribute: it lists nodes and attributes as they are met from the root, and
         the leaves of the state are its `variables`, which are named here."""
         node = next(nodes)
-        fields = {"_node": self._named(node)}
+        # Its number follows from where it stands, and changes with whatever comes before it.
+        parts = [part.name for part in dataclasses.fields(node)] if dataclasses.is_dataclass(node) else []
+        if "metadata" in parts:
+            about = {f"_{name}": getattr(node, name) for name in parts if name not in ("index", "num_attributes")}
+            if isinstance(node.metadata, Mapping) and all(type(key) is str for key in node.metadata):
+                metadata = about.pop("_metadata")
+                about |= {identifier(key): metadata[key] for key in sorted(metadata)}
+            fields = {name: self._named(part) for name, part in about.items()}
+        else:
+            fields = {"_node": self._named(node)}
         if type(node).__name__ == "VariableDef":
             variables.append(path)
         for _ in range(getattr(node, "num_attributes", 0)):
             name, attribute = next(attributes)
+            if name == "_pytree__nodes":  # Which of the attributes are nodes, as each of them says by itself.
+                continue
             is_item = isinstance(name, int)
             if type(attribute).__name__ == "NodeAttr":
                 value = self._graph(nodes, attributes, f"{path}[{name}]" if is_item else f"{path}.{name}", variables)
@@ -391,8 +403,8 @@ def _stands_for(value: Any, inner: Any) -> bool:
     return is_it and type(value).__module__.startswith("flax.") and type(value).__eq__ is object.__eq__
 
 
-def _params(objects: Objects, function: types.FunctionType | types.MethodType) -> dict[str, Any]:
-    """The parameters of a function or a bound method; nothing if a case has no words for them."""
+def _params(objects: Objects, function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters of a function, a bound method or another callable; nothing if a case has no words for them."""
     params: list[Any] = []
     written = getattr(function, "__code__", None)
     try:
