@@ -16,6 +16,8 @@ enum Absence {
     Cleared,
     /// Every earlier call of the function raised.
     Failed,
+    /// An earlier call raised, and what failed once never takes the fast path.
+    Raised,
     /// The function was traced, lowered or compiled before, and never called.
     Ahead,
     /// `lax.map` wraps what it is given in a lambda of its own each time.
@@ -31,6 +33,7 @@ impl Absence {
             Self::Effect => ("effect", "none", "one"),
             Self::Cleared => ("clearing", "there", "cleared"),
             Self::Failed => ("failed calls", "raised", "returned"),
+            Self::Raised => ("failed call", "raised", "returned"),
             Self::Ahead => ("ahead of time", "never called", "called"),
             Self::Wrapped => ("wrapping", "a lambda", "another"),
             Self::Gone => ("lifetime", "there", "gone"),
@@ -77,6 +80,7 @@ impl<'r> Clearings<'r> {
 pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Difference> {
     let mut clearings = Clearings::default();
     let mut left: HashMap<usize, Left> = HashMap::new();
+    let mut raised: HashMap<usize, [usize; 2]> = HashMap::new();
     let mut absences = Vec::new();
     let calls: Vec<_> = recording.calls().collect();
     for line in &recording.lines {
@@ -96,13 +100,16 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
             None => Absence::Failed,
             Some(earlier) if earlier.clearings != now => Absence::Cleared,
+            Some(_) if observed.missed == only_dispatch && raised.get(&function) == Some(&now) => Absence::Raised,
             // The jaxpr of a function that is jitted itself serves all the same.
             Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Lower) => Absence::Wrapped,
             Some(earlier) if !earlier.called || (earlier.ahead && observed.missed == only_dispatch) => Absence::Ahead,
             Some(_) => Absence::Gone,
         };
         absences.push(absence.difference(&line.recorded.name));
-        if observed.error.is_none() {
+        if observed.error.is_some() {
+            raised.insert(function, now);
+        } else {
             let is_call = recording.described(&calls, absences.len() - 1).is_some_and(|call| call.via == Via::Call);
             let earlier = earlier.filter(|earlier| earlier.clearings == now);
             let called = is_call || earlier.is_some_and(|earlier| earlier.called);

@@ -238,7 +238,16 @@ pub(super) fn told_apart(before: &str, after: &str) -> (String, String) {
 }
 
 fn objects_told_apart(before: &Obj, after: &Obj) -> (String, String) {
-    told_apart(&python::repr(before), &python::repr(after))
+    let [mut old, mut new] = [before, after].map(python::repr);
+    if old == new {
+        // An instance of a subclass looks as one of its base.
+        for (object, text) in [(before, &mut old), (after, &mut new)] {
+            if let Kind::Derived { class, .. } = &**object {
+                *text = format!("{}({text})", class.name);
+            }
+        }
+    }
+    told_apart(&old, &new)
 }
 
 /// So deep is looked into data for the parts that differ.

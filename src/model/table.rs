@@ -16,6 +16,10 @@ pub struct Program(pub u64);
 /// Stands in the fast path's table for what is never served from it.
 pub const NEVER_FAST: Program = Program(0);
 
+/// How far a key is from another: whether its call left no program, whether all that differs is the program above, and how much
+/// differs.
+type Rank = (bool, bool, usize);
+
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
 const LOOKED_AT: usize = 256;
 
@@ -175,7 +179,7 @@ impl Entries {
         let looks_same = |shelf: &&Shelf| shelf.called.as_ref() == Some(&now);
         let others =
             self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same).filter(|_| mine.is_none());
-        let mut nearest: Option<((bool, bool, usize), usize, Vec<Difference>)> = None;
+        let mut nearest: Option<(Rank, usize, Vec<Difference>)> = None;
         for shelf in mine.into_iter().chain(others) {
             let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
                 let (before, after) = told_apart(called, &now);

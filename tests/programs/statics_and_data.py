@@ -1,5 +1,6 @@
 """Statics and aux data of many kinds: enums, numbers of NumPy, dicts, what is made anew at each flattening; options of scans."""
 
+import dataclasses
 import enum
 import functools
 
@@ -89,3 +90,36 @@ def root(x):
 
 for _ in range(2):
     print(jax.lax.map(root, jnp.arange(3.0)))
+
+
+class Depth(enum.IntEnum):
+    ONE = 1
+
+
+class Stage(str, enum.Enum):
+    TRAIN = "train"
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def chosen(x, _):
+    return x
+
+
+# Equal to what their bases hold, and inside of a tuple no type is looked at.
+for choice in (Depth.ONE, 1, Stage.TRAIN, "train", (Depth.ONE,), (1,), (Stage.TRAIN,), ("train",)):
+    print(chosen(1.0, choice))
+for dtype in (jnp.float32, np.float32, np.dtype("float32"), jnp.bfloat16):
+    print(chosen(1.0, (dtype,)))
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["x"], meta_fields=["n"])
+@dataclasses.dataclass
+class Both:
+    x: object
+    n: int = dataclasses.field(default=1, metadata={"static": True})
+
+
+# The same object is data and static.
+held = jax.jit(lambda both: both.x)
+for both in (Both(jnp.ones(2)), Both(1), Both(2), Both(2, 2)):
+    print(held(both))

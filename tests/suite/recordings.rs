@@ -320,7 +320,7 @@ fn what_differs_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
         "14 lax.fori_loop: number of steps of ",
         "16 lax.fori_loop: shape of (i, init_val)[1], weak_type of (i, init_val)[1]",
         "18 lax.map: wrapping of lax.map",
-        "22 blend: dtype of y",
+        "26 partial of blend: dtype of y",
     ];
     assert_eq!(said, expected);
     assert!(again.iter().all(|call| call.tried.is_none_or(|tried| tried.mends && tried.minimal)));

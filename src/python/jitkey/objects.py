@@ -139,6 +139,10 @@ class Objects(Recorder):
             return self.value(value)
         if isinstance(value, enum.Enum) and (form := _enum(type(value), value)) is not None:
             return {"new": {"class": self._class(value, form), "member": value.name}}
+        if (form := _number_type(value)) is not None:
+            return form
+        if isinstance(value, (int, str)) and _is_compared_as(value, int if isinstance(value, int) else str):
+            return self._instance(value)
         if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):
             # Compared part by part, each by identity first.
             if type(value) is dict:
@@ -287,18 +291,20 @@ class Objects(Recorder):
             return {"numpy_scalar": [dtype_name(value.dtype), float(value)]}
         if isinstance(value, (complex, np.generic, np.ndarray)):
             raise Unsupported(f"recording a {type(value).__name__}")
-        for base in (int, float, str):
+        # A subclass can say of itself what it likes; `str` of an enum's member is its name.
+        plains: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
+        for base, plain in plains.items():
             if isinstance(value, base) and not isinstance(value, np.generic):
                 name = self._class(value, {"subclass": {"of": base.__name__}})
-                return {"new": {"class": name, "value": self.value(base(value))}}
+                return {"new": {"class": name, "value": self.value(plain(value))}}
         if dataclasses.is_dataclass(value) and not is_module(value):
             try:
                 children, _ = default_registry.flatten_one_level(value)
             except (TypeError, ValueError):
                 return self._named(value)
             fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-            data = [name for name, part in fields.items() if any(part is child for child in children)]
-            if len(data) == len(list(children)) and all(map(NAME.match, fields)):
+            data = _data_fields(value, fields, list(children))
+            if data is not None and all(map(NAME.match, fields)):
                 meta = [name for name in fields if name not in data]
                 form: dict[str, Any] = {"dataclass": {"data": data, "meta": meta}}
                 parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
@@ -368,7 +374,7 @@ def _text(value: Any) -> str:
         return repr(value)[:TEXT]
     if dataclasses.is_dataclass(value):
         fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-        shown = [f"{name}={part!r}" if is_plain(part) else f"{name}=…" for name, part in fields.items()]
+        shown = [f"{name}={part!r}" if is_plain(part) else f"{name}={_part(part)}" for name, part in fields.items()]
         return f"{type(value).__name__}({', '.join(shown)})"[:TEXT]
     inner = body(value)
     if isinstance(inner, types.FunctionType) and inner is not value:
@@ -380,12 +386,52 @@ def _text(value: Any) -> str:
     return f"<{type(value).__name__}>"
 
 
+def _part(value: Any) -> str:
+    """What an object holds, if that can be said in few words."""
+    if isinstance(value, types.FunctionType):
+        return function_text(value)
+    is_told = isinstance(value, (np.dtype, type, enum.Enum)) or dataclasses.is_dataclass(value) or body(value) is not value
+    return _text(value) if is_told else "…"
+
+
 def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
     """The class of an enum's member as a case writes it; None if it is no plain one, whose members are compared by identity."""
     names = [member.name for member in made]
     if made.__eq__ is not object.__eq__ or made.__hash__ is not enum.Enum.__hash__:
         return None
     return {"enum": names} if value.name in names and all(map(NAME.match, names)) else None
+
+
+def _data_fields(value: Any, fields: dict[str, Any], children: list[Any]) -> list[str] | None:
+    """The fields of a dataclass that hold its children; a static one can hold the same object. None if some are in no field."""
+    static = {field.name for field in dataclasses.fields(value) if field.metadata.get("static")}
+    left = sorted(fields, key=lambda name: name in static)
+    for child in children:
+        name = next((name for name in left if fields[name] is child), None)
+        if name is None:
+            return None
+        left.remove(name)
+    return [name for name in fields if name not in left]
+
+
+def _is_compared_as(value: Any, base: type) -> bool:
+    """Whether an instance of a subclass is equal to what its base's instances are equal to."""
+    made = type(value)
+    return made is not base and made.__eq__ is base.__eq__ and made.__hash__ is base.__hash__
+
+
+def _number_type(value: Any) -> dict[str, Any] | None:
+    """A dtype or a type of scalars, which are equal across libraries, as a case writes it."""
+    try:
+        if isinstance(value, np.dtype):
+            return {"dtype": dtype_name(value)} if value.isnative else None
+        if isinstance(value, type) and issubclass(value, np.generic) and np.dtype(value).type is value:
+            return {"scalar_type": dtype_name(np.dtype(value))}
+        if type(value).__name__ == "_ScalarMeta":
+            return {"global": f"jnp.{value.__name__}"} if dtype_name(value.dtype) else None
+    except (TypeError, Unsupported):
+        pass
+    return None
 
 
 def _is_split(value: Any) -> bool:
