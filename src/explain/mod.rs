@@ -210,7 +210,7 @@ impl Explained {
         let mut replays = HashMap::new();
         for api in recording.apis() {
             let replay = Replay::of(&recording, &api);
-            predict(&replay, spec.profile(&api, &version), &recording, &mut calls);
+            predict(&replay, profile_of(spec, &api, &version).as_ref(), &recording, &mut calls);
             replays.insert(api, replay);
         }
         let mut unpredicted: HashMap<usize, usize> = HashMap::new();
@@ -275,8 +275,8 @@ impl Explained {
         let call = self.calls.get(number.checked_sub(1)?)?;
         let explanation = call.explanation()?;
         let Nearest::Call(nearest) = explanation.nearest else { return None };
-        let profile = spec.profile(&call.api, &self.version)?;
-        self.replays.get(&call.api)?.repair(nearest, number, explanation.layer, profile)
+        let profile = profile_of(spec, &call.api, &self.version)?;
+        self.replays.get(&call.api)?.repair(nearest, number, explanation.layer, &profile)
     }
 
     /// A call that missed as a case of two calls, and that case repaired, for a target or a script. `None` as for
@@ -320,6 +320,14 @@ impl Explained {
         patterns::rank(&mut all);
         all
     }
+}
+
+/// The profile for what is recorded, where a flag that stands with a call isn't as it was when the recording began, whatever jax
+/// begins with.
+fn profile_of(spec: &Spec, api: &str, version: &Version) -> Option<Profile> {
+    let mut profile = spec.profile(api, version)?.clone();
+    profile.flag_defaults.clear();
+    Some(profile)
 }
 
 /// Writes what the model says of the calls that are replayed into them.

@@ -96,6 +96,7 @@ impl Simulation<'_> {
         call: &Ingredients<'_>,
         args: &[Obj],
         kwargs: &[(Name, Obj)],
+        raises: Option<&str>,
     ) -> Result<LayerSet, Stopped> {
         let parts = Parts::of(parameters, args)?;
         if parts.functions.len() == 1 && parameters.contains(&Parameter::Branches) {
@@ -125,6 +126,10 @@ impl Simulation<'_> {
 
         let mut missed = LayerSet::NONE;
         let mut jaxprs = self.jaxprs(&parts, call, &slice(&arguments, sliced), &mut missed)?;
+        // That its functions don't fit together is seen as they are traced.
+        if let Some(class) = raises {
+            return Err(Raised::new(class).into());
+        }
         if parts.carry.is_some() {
             if self.promote(&parts, call, &mut arguments, sliced)? {
                 jaxprs = self.jaxprs(&parts, call, &slice(&arguments, sliced), &mut missed)?;

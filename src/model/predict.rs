@@ -544,7 +544,7 @@ impl<'c> Simulation<'c> {
             // Python's own loop, which calls the functions.
             _ if ambient.bypasses => Ok(Served::by_nothing().missed),
             Some(raised) => Err(Stopped::Raised(raised)),
-            None => self.eager(parameters, &whole, args, invocation.kwargs),
+            None => self.eager(parameters, &whole, args, invocation.kwargs, call.raises.as_deref()),
         };
         let verdict = match outcome {
             Ok(missed) => Verdict::Missed(missed),

@@ -123,3 +123,9 @@ class Both:
 held = jax.jit(lambda both: both.x)
 for both in (Both(jnp.ones(2)), Both(1), Both(2), Both(2, 2)):
     print(held(both))
+
+# Branches that don't fit together: each is traced, and then jax raises.
+try:
+    jax.lax.cond(True, lambda: 1.0, lambda: 2)
+except TypeError as error:
+    print(type(error).__name__)
