@@ -24,7 +24,7 @@ use super::{Placement, Split};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dtype(u8);
 
-/// Name, kind, itemsize in bytes (rounded up).
+/// Name and kind.
 const DTYPES: &[(&str, DtypeKind)] = &[
     ("bool", DtypeKind::Bool),
     ("i2", DtypeKind::Int),
@@ -340,11 +340,6 @@ impl FromStr for Array {
             Some((rest, device)) => (rest, Some(device.parse::<u32>().map_err(|_| form())?)),
             None => (rest, None),
         };
-        let on = |device: Option<u32>| Placement {
-            device: device.unwrap_or(0),
-            committed: device.is_some(),
-            ..Placement::default()
-        };
         let (rest, weak) = strip(rest, "~");
         let (rest, numpy) = strip(rest, "np:");
         let (rest, big_endian) = strip(rest, ">");
@@ -360,7 +355,7 @@ impl FromStr for Array {
                 return Err(impossible("a PRNG key array is a plain jax.Array"));
             }
             let dtype = Dtype::named("u32").expect("u32 is in the table");
-            return Ok(Self { library: Library::Key { prng, placement: on(device) }, dtype, shape, fill });
+            return Ok(Self { library: Library::Key { prng, placement: Placement::on(device) }, dtype, shape, fill });
         }
         if element.is_empty() || !element.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err(form());
@@ -384,7 +379,7 @@ impl FromStr for Array {
             if dtype.is_float0() {
                 return Err(impossible("arrays of float0 are NumPy arrays: write `np:float0[…]`"));
             }
-            Library::Jax { weak, placement: on(device) }
+            Library::Jax { weak, placement: Placement::on(device) }
         };
         Ok(Self { library, dtype, shape, fill })
     }
@@ -402,8 +397,7 @@ impl Array {
         let mut device = None;
         let mut on = |placement: &Placement| {
             device = placement.committed.then_some(placement.device);
-            let said = Placement { device: device.unwrap_or(0), committed: device.is_some(), ..Placement::default() };
-            said == *placement
+            Placement::on(device) == *placement
         };
         match &self.library {
             Library::Jax { weak, placement } => {

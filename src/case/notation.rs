@@ -187,6 +187,7 @@ impl Display for Context {
             compute_on,
             user,
             transfer_guard,
+            persistent_cache,
         } = self;
         let mut parts: Vec<_> = flags.iter().map(|(name, value)| format!("{name}={value}")).collect();
         parts.extend(x64.map(|on| format!("jax_enable_x64={}", Value::Bool(on))));
@@ -205,6 +206,7 @@ impl Display for Context {
         parts.extend(compute_on.as_ref().map(|kind| format!("compute_on={kind}")));
         parts.extend(user.as_ref().map(|value| format!("user_context={value}")));
         parts.extend(transfer_guard.map(|guard| format!("transfer_guard={}", guard.word())));
+        parts.extend(persistent_cache.then(|| "a persistent cache".to_owned()));
         f.write_str(&parts.join(", "))
     }
 }

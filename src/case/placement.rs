@@ -31,6 +31,12 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// Committed to that device; on the first one, and not committed, if there is none.
+    #[must_use]
+    pub fn on(device: Option<u32>) -> Self {
+        Self { device: device.unwrap_or(0), committed: device.is_some(), ..Self::default() }
+    }
+
     /// Whether the array is committed: asked for, or because it was put somewhere.
     #[must_use]
     pub fn is_committed(&self) -> bool {

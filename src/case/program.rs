@@ -359,6 +359,10 @@ pub struct Context {
     /// `jax.transfer_guard`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_guard: Option<TransferGuard>,
+    /// Whether programs are kept in the files of a persistent cache: a folder that is empty as the case begins
+    /// (`jax_compilation_cache_dir`). What is loaded from there is not compiled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub persistent_cache: bool,
 }
 
 /// `jax.default_device`
@@ -399,6 +403,15 @@ pub enum TransferGuard {
 }
 
 impl TransferGuard {
+    /// Every one.
+    const ALL: [Self; 5] = [Self::Allow, Self::Log, Self::Disallow, Self::LogExplicit, Self::DisallowExplicit];
+
+    /// The guard of that word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|guard| guard.word() == word)
+    }
+
     /// The word.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -446,6 +459,7 @@ impl Context {
             compute_on: call.compute_on.clone().or_else(|| self.compute_on.clone()),
             user: call.user.clone().or_else(|| self.user.clone()),
             transfer_guard: call.transfer_guard.or(self.transfer_guard),
+            persistent_cache: call.persistent_cache || self.persistent_cache,
         }
     }
 }

@@ -364,6 +364,10 @@ pub struct DefForm {
     /// and the case's objects by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// A word for what the source computes: sources are lowered to the same text if they have the same word, and to another
+    /// if theirs is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub computes: Option<String>,
 }
 
 /// An effect of a body.

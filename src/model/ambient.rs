@@ -33,6 +33,10 @@ pub struct Ambient {
     pub trace: Vec<String>,
     /// The flags that tracing can see.
     pub seen: Vec<String>,
+    /// The flags that are part of the name of a program's file.
+    pub persistent: Vec<String>,
+    /// Whether programs are kept in files.
+    pub persistent_cache: bool,
     pub never_fast: bool,
     pub bypasses: bool,
     /// Whether the program of an eager loop is made anew.
@@ -59,10 +63,15 @@ impl Mesh {
     }
 }
 
-/// Whether a flag that is a transfer guard has a value under which copies raise.
-fn guards(value: &Value) -> bool {
-    let guards = [TransferGuard::Disallow, TransferGuard::DisallowExplicit];
-    matches!(value, Value::Form(form) if matches!(&**form, Form::Str(word) if guards.iter().any(|guard| guard.word() == word)))
+/// The guard that a flag asks for.
+fn guard(value: &Value) -> Option<TransferGuard> {
+    match value {
+        Value::Form(form) => match &**form {
+            Form::Str(word) => TransferGuard::named(word),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 impl Ambient {
@@ -96,6 +105,7 @@ impl Ambient {
             compute_on: context.compute_on,
             user: context.user.as_ref().map(|value| names.build(value)).transpose()?,
             guarded: context.transfer_guard.is_some_and(TransferGuard::disallows),
+            persistent_cache: context.persistent_cache,
             ..Self::default()
         };
         let mut flags = context.flags;
@@ -109,7 +119,11 @@ impl Ambient {
             }
             match effect.stands_for {
                 Some(ContextField::X64) => ambient.x64 = context.x64.unwrap_or(*value == Value::Bool(true)),
-                Some(ContextField::TransferGuard) => ambient.guarded |= guards(value),
+                // A context manager comes over the flag, whichever of the two it is.
+                Some(ContextField::TransferGuard) if context.transfer_guard.is_none() => {
+                    ambient.guarded |= guard(value).is_some_and(TransferGuard::disallows);
+                }
+                Some(ContextField::TransferGuard) => {}
                 None => {}
             }
             ambient.add(effect, &format!("{name}={value}"));
@@ -150,6 +164,7 @@ impl Ambient {
             match key {
                 FlagKey::Dispatch => self.dispatch.push(text.to_owned()),
                 FlagKey::Trace => self.trace.push(text.to_owned()),
+                FlagKey::Persistent => self.persistent.push(text.to_owned()),
             }
         }
         if *seen {

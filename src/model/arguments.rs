@@ -103,34 +103,17 @@ pub fn statics(profile: &Profile, call: &Invocation<'_>) -> Result<(Vec<usize>, 
 /// Sorts the arguments of `call`.
 pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raised> {
     let is_loop = matches!(profile.arguments, ArgumentStyle::ControlFlow(_));
-    if !is_loop && is_data(call.function) {
+    if !is_loop && python::is_data(call.function) {
         return Err(Raised::new("TypeError"));
     }
     let sorter = Sorter::of(profile, call);
     match &profile.arguments {
         // What the functions of a loop are given is what they are called with.
         ArgumentStyle::AsWritten | ArgumentStyle::ControlFlow(_) => sorter.as_written(),
+        // Which binds the arguments itself.
+        ArgumentStyle::Partition if !Signature::is_known(call.function) => Err(Raised::new("ValueError")),
         ArgumentStyle::Partition => sorter.partition(),
     }
-}
-
-/// Whether it is a value that can't be called, which `jax.jit` refuses (`jax/_src/api_util.py`, `check_callable`).
-fn is_data(function: &Obj) -> bool {
-    matches!(
-        **function,
-        Kind::None
-            | Kind::Bool(_)
-            | Kind::Int(_)
-            | Kind::Float(_)
-            | Kind::Complex(..)
-            | Kind::Str(_)
-            | Kind::Bytes(_)
-            | Kind::Tuple(_)
-            | Kind::List(_)
-            | Kind::Dict(_)
-            | Kind::Array(_)
-            | Kind::NumpyScalar(..)
-    )
 }
 
 struct Sorter<'c> {

@@ -236,6 +236,7 @@ impl Namespace {
                 uses: def.uses.clone(),
                 effect: def.effect,
                 is_source: def.source.is_some(),
+                computes: def.computes.clone(),
                 returns: def.returns.as_ref().map(|value| self.build(value)).transpose()?,
             })),
             Form::Global(name) => match jax_scalar_type(name) {
@@ -335,7 +336,7 @@ fn function(definition: &str) -> Kind {
     Kind::Function(Box::new(Function { definition: definition.to_owned(), ..Function::default() }))
 }
 
-/// The name of what a library holds, with the library's own name: `np.sin` is `numpy.sin`.
+/// The name of what a library holds, with the library's own name: `np.sin` is `numpy.sin`. What has two names there gets one.
 fn in_full(name: &str) -> String {
     let (library, rest) = name.split_once('.').unwrap_or((name, ""));
     let library = match library {
@@ -347,13 +348,19 @@ fn in_full(name: &str) -> String {
         "ft" => "functools",
         library => library,
     };
-    format!("{library}.{rest}")
+    let name = format!("{library}.{rest}");
+    match name.as_str() {
+        "jax.nn.tanh" => "jax.numpy.tanh".to_owned(),
+        "jax.nn.swish" => "jax.nn.silu".to_owned(),
+        "jax.nn.hard_swish" => "jax.nn.hard_silu".to_owned(),
+        "jax.nn.logsumexp" => "jax.scipy.special.logsumexp".to_owned(),
+        _ => name,
+    }
 }
 
 /// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`).
 fn jax_scalar_type(name: &str) -> Option<Dtype> {
-    let long = name.strip_prefix("jnp.").or_else(|| name.strip_prefix("jax.numpy."))?;
-    python::dtype_called(long)
+    python::dtype_called(in_full(name).strip_prefix("jax.numpy.")?)
 }
 
 /// The number that a scalar of that dtype holds.

@@ -156,7 +156,7 @@ pub(super) fn body(function: &Obj) -> &Obj {
 }
 
 /// An object with the types of everything in it.
-fn typed(obj: &Obj) -> String {
+pub(super) fn typed(obj: &Obj) -> String {
     let all = |items: &[Obj]| items.iter().map(typed).collect::<Vec<_>>().join(", ");
     let pairs = |items: &[(Obj, Obj)]| {
         items.iter().map(|(key, value)| format!("{}: {}", typed(key), typed(value))).collect::<Vec<_>>().join(", ")

@@ -14,6 +14,7 @@ use super::arguments::{Arguments, Invocation, Item};
 use super::facet::{Facet, partition, sharding_type};
 use super::leaf::{Aval, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
+use super::persistent::module_name;
 use super::python;
 use super::table::Program;
 use super::treedef::{Path, Treedef};
@@ -214,7 +215,7 @@ impl Key {
         }
         let missed = table.table != TableName::Dispatch;
         if !table.leaf.is_empty() {
-            let lowered = matches!(table.table, TableName::Lower | TableName::Compile);
+            let lowered = matches!(table.table, TableName::Lower | TableName::Compile | TableName::Persistent);
             let leaves = Avals { leaves: Rc::clone(&call.arguments.leaves), lowered };
             leaves.hash(&mut hasher, &table.leaf, missed);
             parts.push(Part::Leaves(leaves));
@@ -333,7 +334,7 @@ fn belongs_to_wrapper(table: &Table, call: &Ingredients<'_>) -> bool {
     match table.table {
         TableName::Dispatch => true,
         TableName::Infer | TableName::Trace => is_partition,
-        TableName::Resources | TableName::Lower | TableName::Compile => false,
+        TableName::Resources | TableName::Lower | TableName::Compile | TableName::Persistent => false,
     }
 }
 
@@ -384,6 +385,13 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         CallComponent::DonatedLeaves => {
             let donated = arguments.leaves.iter().filter(|leaf| leaf.donated).map(|leaf| leaf.path().to_string());
             Part::Plain("donated leaves", texts(&mut { donated }))
+        }
+        CallComponent::DonatedArguments => {
+            let kept = arguments.leaves.iter().filter(|leaf| leaf.kept);
+            Part::Plain("donated arguments", Plain::Mask(kept.map(|leaf| leaf.donated).collect()))
+        }
+        CallComponent::ModuleName => {
+            Part::Plain("name of the module", texts(&mut module_name(call.function).map(str::to_owned).into_iter()))
         }
         CallComponent::Options => Part::Plain("options", texts(&mut std::iter::once(written(call.options)))),
         CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
@@ -468,7 +476,11 @@ fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient
         }
         ContextComponent::User => Part::Context("user context", ambient.user.clone()),
         ContextComponent::Flags => {
-            let flags = if table == TableName::Dispatch { &ambient.dispatch } else { &ambient.trace };
+            let flags = match table {
+                TableName::Dispatch => &ambient.dispatch,
+                TableName::Persistent => &ambient.persistent,
+                _ => &ambient.trace,
+            };
             Part::Plain("flags", Plain::Texts(flags.clone()))
         }
     }

@@ -199,6 +199,8 @@ pub struct Function {
     pub effect: Option<Effect>,
     /// Whether the case gives the body as source, so that nobody knows what it computes.
     pub is_source: bool,
+    /// A word for what the source computes, where the case has one.
+    pub computes: Option<String>,
     /// What the body returns, where the case says so.
     pub returns: Option<Obj>,
 }

@@ -14,6 +14,7 @@ use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
 use super::key::{Ingredients, Key, Primitive};
 use super::object::{Obj, Raised};
+use super::persistent::File;
 use super::running::{body_output, shardings_are_known};
 use super::table::{Entries, Program};
 use super::transform::{differentiated, passed};
@@ -107,6 +108,10 @@ pub struct Simulation<'c> {
     /// The primitives that eager loops made.
     pub(super) primitives: Vec<(Primitive, Program)>,
     gone: Gone,
+    /// The files of the persistent cache.
+    pub(super) files: Vec<File>,
+    /// What the call that is being served does that the model doesn't know.
+    pub(super) unknown: Option<ModelError>,
     /// The compiled objects, by the numbers of the calls that made them.
     compiled: HashMap<usize, Compiled>,
     pub(super) calls: usize,
@@ -148,6 +153,8 @@ impl<'c> Simulation<'c> {
             programs,
             primitives,
             gone,
+            files: Vec::new(),
+            unknown: None,
             compiled,
             calls,
             explains,
@@ -329,6 +336,9 @@ impl<'c> Simulation<'c> {
                 self.walk(&whole, fast.as_ref(), raises)
             }
         };
+        if let Some(unknown) = self.unknown.take() {
+            return Err(unknown);
+        }
         let stale = match (&outcome, &sorted) {
             (Ok(Served { program: Some(program), .. }), Ok(arguments)) => {
                 let now = Ingredients {
@@ -527,6 +537,9 @@ impl<'c> Simulation<'c> {
         let ambient = self.ambient(call)?;
         if ambient.guarded {
             return Err(ModelError::Unsupported("a transfer guard around a loop".to_owned()));
+        }
+        if ambient.persistent_cache {
+            return Err(ModelError::Unsupported("the files of a persistent cache for a loop".to_owned()));
         }
         let Invocation { function, args, options, .. } = *invocation;
         let whole = Ingredients {

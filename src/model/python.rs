@@ -37,6 +37,33 @@ pub fn same_or_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
     if is(a, b) { Ok(true) } else { equal(a, b) }
 }
 
+/// Whether it is a value that can't be called, which `jax.jit` refuses (`jax/_src/api_util.py`, `check_callable`).
+pub fn is_data(object: &Obj) -> bool {
+    matches!(
+        **object,
+        Kind::None
+            | Kind::Ellipsis
+            | Kind::Bool(_)
+            | Kind::Int(_)
+            | Kind::Float(_)
+            | Kind::Complex(..)
+            | Kind::Str(_)
+            | Kind::Bytes(_)
+            | Kind::Bytearray(_)
+            | Kind::Tuple(_)
+            | Kind::List(_)
+            | Kind::Set(_)
+            | Kind::Frozenset(_)
+            | Kind::Range(..)
+            | Kind::Dict(_)
+            | Kind::OrderedDict(_)
+            | Kind::DefaultDict(..)
+            | Kind::Array(_)
+            | Kind::NumpyScalar(..)
+            | Kind::Dtype(_)
+    )
+}
+
 /// `type(a) is type(b)`
 pub fn same_type(a: &Obj, b: &Obj) -> bool {
     match (&**a, &**b) {

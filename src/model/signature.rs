@@ -19,7 +19,35 @@ pub struct Signature<'c> {
 static OPEN: LazyLock<[Name; 2]> =
     LazyLock::new(|| ["args", "kwargs"].map(|text| Name::new(text).expect("a literal name")));
 
+/// What Python, up to 3.13, shows no signature of.
+const UNSIGNED: [&str; 15] = [
+    "anext",
+    "bytearray",
+    "bytes",
+    "dict",
+    "dir",
+    "getattr",
+    "int",
+    "iter",
+    "max",
+    "min",
+    "next",
+    "range",
+    "slice",
+    "str",
+    "vars",
+];
+
 impl<'c> Signature<'c> {
+    /// Whether `inspect.signature` finds one.
+    pub fn is_known(function: &Obj) -> bool {
+        match &**function {
+            Kind::Global(name) => !UNSIGNED.contains(&name.strip_prefix("builtins.").unwrap_or(name)),
+            Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => Self::is_known(func),
+            _ => true,
+        }
+    }
+
     pub fn of(function: &'c Obj) -> Self {
         let [args, kwargs] = &*OPEN;
         let open = || Self { rest: Some(Some(args)), keywords: Some(kwargs), ..Self::default() };
@@ -74,14 +102,14 @@ impl<'c> Signature<'c> {
         }
         self.positional.drain(..args.min(self.positional.len()));
         // What comes after a name that is bound can't be passed by position any more.
-        if let Some(first) = self.positional.iter().position(|known| kwargs.iter().any(|(name, _)| name == *known)) {
+        let is_bound = |known: &Name| kwargs.iter().any(|(name, _)| name == known);
+        if let Some(first) = self.positional.iter().position(|known| is_bound(known)) {
             let mut by_name = self.positional.split_off(first);
             by_name.append(&mut self.keyword_only);
             self.keyword_only = by_name;
             self.rest = Some(None);
         }
-        let bound = self.keyword_only.iter().filter(|known| kwargs.iter().any(|(name, _)| name == **known));
-        self.defaults.extend(bound);
+        self.defaults.extend(self.keyword_only.iter().filter(|known| is_bound(known)));
         Some(self)
     }
 

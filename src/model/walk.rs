@@ -148,7 +148,7 @@ impl<'c> Simulation<'c> {
             TableName::Trace => Layer::Trace,
             TableName::Lower => Layer::Lower,
             TableName::Compile => Layer::Compile,
-            TableName::Infer | TableName::Resources => return Ok(()),
+            TableName::Infer | TableName::Resources | TableName::Persistent => return Ok(()),
         };
         if let Some((nearest, differences)) = self.tables[i].nearest(function, table.function, key, program)? {
             self.explanations.push(Explanation { layer, nearest, differences });
@@ -216,7 +216,9 @@ impl<'c> Simulation<'c> {
                     return Err(Raised::new(&self.profile.runtime_error));
                 }
                 None => {
-                    missed = missed.with(layer);
+                    if name == TableName::Lower || !self.is_loaded(call) {
+                        missed = missed.with(layer);
+                    }
                     let made = self.new_program(Rc::clone(self.digest(program)));
                     self.file(name, function, key, made)?;
                     made

@@ -121,6 +121,8 @@ pub enum FlagKey {
     Dispatch,
     /// The trace context, in the keys of the tables of Python objects (`include_in_trace_context`).
     Trace,
+    /// The name of a program's file in the persistent cache, of which the compile options are a part.
+    Persistent,
 }
 
 impl Flags {

@@ -415,6 +415,8 @@ pub enum TableName {
     Lower,
     /// The executable, by the lowered module and what else its key has.
     Compile,
+    /// The executable's file in the persistent cache, by the text of the module: what is loaded from there is not compiled.
+    Persistent,
 }
 
 /// How the function under test is compared.
@@ -580,6 +582,10 @@ pub enum CallComponent {
     DonatedPositions,
     /// Which leaves are donated.
     DonatedLeaves,
+    /// Which arguments of the lowered module are donated.
+    DonatedArguments,
+    /// The name of the lowered module, which is that of the function.
+    ModuleName,
     /// `keep_unused`
     KeepUnused,
     /// `compiler_options`

@@ -381,7 +381,7 @@ impl fmt::Display for Metavariable {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlagDomain {
-    /// The keys that they are part of, no more and no less; any if not given.
+    /// The keys that they are part of, no more and no less; any if not given. The persistent cache is another matter.
     #[serde(default, rename = "in")]
     pub keys: Option<Vec<FlagKey>>,
     /// Whether tracing can see them; either if not given.
@@ -393,9 +393,11 @@ impl FlagDomain {
     /// Whether a flag of that effect is in the domain.
     #[must_use]
     pub fn has(&self, effect: &FlagEffect) -> bool {
-        let keys = self.keys.clone().unwrap_or_else(|| effect.keys.clone());
-        let plain = FlagEffect { keys, seen: effect.seen, ..FlagEffect::default() };
-        *effect == plain && self.seen.is_none_or(|seen| seen == effect.seen)
+        let in_memory: Vec<_> = effect.keys.iter().filter(|key| **key != FlagKey::Persistent).copied().collect();
+        let does_more = FlagEffect { keys: Vec::new(), seen: false, ..effect.clone() } != FlagEffect::default();
+        !does_more
+            && self.keys.as_ref().is_none_or(|keys| *keys == in_memory)
+            && self.seen.is_none_or(|seen| seen == effect.seen)
     }
 }
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+from jax._src import compilation_cache
 
 from .arrays import enable_x64, mesh
 from .errors import Unsupported, construction
 
 USER: Any = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None
 """The user's own context of every case. Making one changes all keys, so that there is only one, made before any call."""
+
+
+_folder: tempfile.TemporaryDirectory[str] | None = None
+
+
+def begin() -> None:
+    """Forgets the files of the case before."""
+    global _folder
+    _folder = None
 
 
 def merged(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
@@ -47,6 +58,8 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
             if USER is None:
                 raise Unsupported("jax.make_user_context")
             stack.enter_context(USER(build(context["user"])))
+        if context.get("persistent_cache"):
+            stack.enter_context(_persistent_cache())
         # Last, so that nothing that is made here is copied under it.
         if context.get("transfer_guard") is not None:
             stack.enter_context(jax.transfer_guard(context["transfer_guard"]))
@@ -54,6 +67,24 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
         stack.close()
         raise
     return stack
+
+
+@contextlib.contextmanager
+def _persistent_cache() -> Iterator[None]:
+    """Programs are kept in the case's files, however quickly they were compiled and however small they are."""
+    global _folder
+    _folder = _folder or tempfile.TemporaryDirectory(prefix="jitkey-files-", ignore_cleanup_errors=True)
+    with (
+        _flag("jax_compilation_cache_dir", _folder.name),
+        _flag("jax_persistent_cache_min_compile_time_secs", 0),
+        _flag("jax_persistent_cache_min_entry_size_bytes", -1),
+    ):
+        # jax opens a folder once, and asks once whether there is one.
+        compilation_cache.reset_cache()
+        try:
+            yield
+        finally:
+            compilation_cache.reset_cache()
 
 
 def _default_device(device: int | str) -> contextlib.AbstractContextManager[Any]:

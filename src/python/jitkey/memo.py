@@ -3,7 +3,8 @@
 Cases repeat a few small programs thousands of times, and XLA is two thirds of a full miss. The memo sits below
 everything that a verdict is about: jax's own caches have decided to compile, and the compile event fires around the
 call that is replaced. What it keeps is keyed by all that XLA is given: the module (without source locations), the
-compile options and the devices. Programs with host callbacks are never kept. `JITKEY_MEMO=0` turns it off.
+compile options and the devices. Programs with host callbacks are never kept, nor those that have a file of a persistent
+cache. `JITKEY_MEMO=0` turns it off.
 
 Where jax uses an MLIR context again, it makes a new one after ten programs; here it lasts for more.
 """
@@ -15,6 +16,7 @@ import os
 from collections import OrderedDict
 from typing import Any
 
+import jax
 from jax._src import compiler
 from jax._src.interpreters import mlir
 
@@ -36,7 +38,7 @@ def install() -> bool:
     def remembered(
         backend: Any, computation: Any, devices: Any, options: Any, host_callbacks: Any, *rest: Any, **named: Any
     ) -> Any:
-        if host_callbacks or len(rest) > 2:
+        if host_callbacks or len(rest) > 2 or jax.config.jax_compilation_cache_dir:
             return compile_module(backend, computation, devices, options, host_callbacks, *rest, **named)
         key = (
             computation.operation.get_asm(enable_debug_info=False),

@@ -5,7 +5,7 @@
 | dispatch | the C++ fast path handed the call to Python, which begins at `jax._src.pjit._infer_params`     |
 | trace    | a counter in the body; for functions whose body isn't ours, jax's trace event               |
 | lower    | the monitoring event of MLIR lowering                                                       |
-| compile  | the monitoring event of XLA compilation                                                     |
+| compile  | the monitoring event of XLA compilation, unless the program came from a file                |
 
 jax's trace event alone is not "the body ran": it also fires for functions that the body calls. Nothing here takes part
 in a cache key: the hook passes its arguments on, and the rest only listens.
@@ -33,12 +33,18 @@ EVENTS = {
 }
 
 
+LOADED = "/jax/compilation_cache/cache_hits"
+"""The event of a program that was in a file of the persistent cache; the one of its compilation comes all the same."""
+
+
 class _Watch:
     """What happened since the watch was started."""
 
     def __init__(self) -> None:
         self.on = False
         self.seen: set[str] = set()
+        self.loaded = False
+        """Whether the next compilation is none, but a program that was loaded."""
         self.thread = threading.get_ident()
 
     def note(self, what: str) -> None:
@@ -128,7 +134,13 @@ def install() -> None:
 
     def listen(event: str, _duration: float, **about: Any) -> None:
         what = None if about.get("fun_name") in HELPERS else EVENTS.get(event)
-        if what is not None:
+        if what == "compile" and _watch.loaded:
+            _watch.loaded = False
+        elif what is not None:
             _watch.note(what)
 
+    def listen_to_files(event: str, **_about: Any) -> None:
+        _watch.loaded = _watch.loaded or event == LOADED
+
     jax.monitoring.register_event_duration_secs_listener(listen)
+    jax.monitoring.register_event_listener(listen_to_files)

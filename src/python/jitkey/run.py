@@ -163,6 +163,7 @@ class _Run:
 
     def steps(self) -> list[dict[str, Any]]:
         calls: list[dict[str, Any]] = []
+        contexts.begin()
         digest.begin(
             wanted=any("call" in step and step["call"].get("via", "call") == "call" for step in self.case["steps"]),
             probing="flags" in json.dumps([self.case.get("context"), *map(_context, self.case["steps"])]),
@@ -291,7 +292,8 @@ class _Run:
             return
         before, _ = digest.latest()
         try:
-            with contexts.entered(context, self.builder.value):
+            # Some targets compile what they trace, which is no file of the case's.
+            with contexts.entered({**context, "persistent_cache": False}, self.builder.value):
                 make(*call)
         except Exception as error:
             result["served"] = {"stale": {"warm": warm[:80], "cold": type(error).__name__}}

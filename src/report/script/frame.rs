@@ -10,6 +10,7 @@ pub(super) const HELPERS: &[&str] = &[
     "weak",
     "with_layout",
     "flag",
+    "persistent_cache",
     "user_context",
     "UserArray",
     "new_lambda",
@@ -39,6 +40,7 @@ const IMPORTS: &[(&str, &str)] = &[
     ("gc", "import gc"),
     ("re", "import re"),
     ("sys", "import sys"),
+    ("tempfile", "import tempfile"),
     ("threading", "import threading"),
     ("types", "import types"),
     ("eqx", "import equinox as eqx"),
@@ -55,7 +57,7 @@ const IMPORTS: &[(&str, &str)] = &[
 ];
 
 /// How many of [`IMPORTS`] are Python's own.
-const OWN: usize = 10;
+const OWN: usize = 11;
 
 /// Whether the name is a module's in every script.
 pub(super) fn is_module(name: &str) -> bool {

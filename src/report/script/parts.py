@@ -58,6 +58,37 @@ def flag(name, value):
     finally:
         jax.config.update(name, before)
 
+# part: persistent_cache
+files = tempfile.TemporaryDirectory(prefix="files-")
+LOADED = "/jax/compilation_cache/cache_hits"
+
+
+def not_compiled(event, *_, **__):
+    # This event comes for a program that was loaded from its file, too.
+    if "backend_compile" in event and LOADED in events:
+        events.remove(LOADED)
+        events.remove(event)
+
+
+jax.monitoring.register_event_listener(lambda event, **_: events.append(event))
+jax.monitoring.register_event_duration_secs_listener(not_compiled)
+
+
+@contextlib.contextmanager
+def persistent_cache():
+    from jax._src import compilation_cache  # Which has no public way to open another folder.
+
+    with (
+        flag("jax_compilation_cache_dir", files.name),
+        flag("jax_persistent_cache_min_compile_time_secs", 0),
+        flag("jax_persistent_cache_min_entry_size_bytes", -1),
+    ):
+        compilation_cache.reset_cache()
+        try:
+            yield
+        finally:
+            compilation_cache.reset_cache()
+
 # part: user_context
 user_context = jax.make_user_context(None)
 

@@ -369,6 +369,7 @@ impl<'c> Writer<'c> {
             compute_on,
             user,
             transfer_guard,
+            persistent_cache,
         } = context;
         let mut managers = Vec::new();
         for (name, value) in flags {
@@ -403,6 +404,10 @@ impl<'c> Writer<'c> {
             managers.push(format!("{}({})", self.helper("user_context"), self.value(value)?));
         }
         managers.extend(transfer_guard.map(|guard| format!("jax.transfer_guard(\"{}\")", guard.word())));
+        if *persistent_cache {
+            self.helper("flag");
+            managers.push(format!("{}()", self.helper("persistent_cache")));
+        }
         Ok(managers)
     }
 }

@@ -1,0 +1,112 @@
+//! The files of the persistent compilation cache: whether an executable that no table has is loaded instead of compiled.
+//!
+//! jax names a file after the text of the lowered module, without the locations in it, and the compile options
+//! (`jax/_src/cache_key.py`). So weak types, trees, and which function object it was don't count there, and the name of the
+//! function does. What the module says depends on the body: the one that a case makes by default returns what it uses, and
+//! of a source that isn't the same text nobody knows whether it computes the same, unless the case has words for it.
+
+use super::arguments::Item;
+use super::digest::typed;
+use super::key::{Ingredients, Key};
+use super::object::{Function, Kind, Obj};
+use super::predict::{ModelError, Simulation};
+use crate::case::Via;
+use crate::spec::TableName;
+
+/// A file.
+#[derive(Debug)]
+pub(super) struct File {
+    /// What its name has of a call, but for the body.
+    key: Key,
+    body: Body,
+}
+
+/// What a body computes.
+#[derive(Debug, PartialEq, Eq)]
+enum Body {
+    /// It returns what it uses.
+    Returns,
+    /// What the case has this word for.
+    Word(String),
+    /// What this source does with such static arguments, under such flags.
+    Source(String),
+}
+
+/// The name of the module that the function is lowered to, if it is a plain one.
+pub(super) fn module_name(function: &Obj) -> Option<&'static str> {
+    Some(if plain(function)?.definition == "lambda" { "<lambda>" } else { "f" })
+}
+
+/// The function, or that of a wrapper, if its body is no other function's look-up.
+fn plain(function: &Obj) -> Option<&Function> {
+    match &**function {
+        Kind::Function(function) => Some(function),
+        Kind::Wrapper(inner, _) => plain(inner),
+        _ => None,
+    }
+}
+
+impl Body {
+    /// Whether they are lowered to the same text; `None` where that isn't known.
+    fn is_as(&self, other: &Self) -> Option<bool> {
+        let is_said = matches!((self, other), (Self::Word(_), Self::Word(_)));
+        (self == other || is_said).then(|| self == other)
+    }
+
+    /// That of a call, or what the model doesn't know of it.
+    fn of(call: &Ingredients<'_>) -> Result<Self, &'static str> {
+        let ambient = call.ambient;
+        let function = plain(call.function).ok_or("of functions that wrap others")?;
+        if function.effect.is_some() {
+            return Err("of programs with effects");
+        }
+        if !matches!(call.via, Via::Call | Via::Compile) {
+            return Err("under a transformation");
+        }
+        if call.options.in_shardings.is_some() || call.options.out_shardings.is_some() {
+            return Err("of programs with shardings");
+        }
+        if ambient.is_more_than_flags() || ambient.mesh.is_some() || ambient.default_device.is_some() {
+            return Err("beside anything around the call but flags");
+        }
+        Ok(match (&function.computes, function.is_source || function.returns.is_some()) {
+            (Some(word), _) => Self::Word(word.clone()),
+            (None, false) => Self::Returns,
+            (None, true) => {
+                let statics = call.arguments.items.iter().filter_map(|item| match item {
+                    Item::Static { value, .. } => Some(typed(value)),
+                    Item::Tree(_) => None,
+                });
+                let seen = [&ambient.trace, &ambient.seen].into_iter().flatten().cloned();
+                let rest: Vec<_> = statics.chain(seen).collect();
+                Self::Source(format!("{} {} {}", function.definition, rest.join(", "), ambient.x64))
+            }
+        })
+    }
+}
+
+impl Simulation<'_> {
+    /// Whether the executable is loaded from a file; where it isn't, there is one from now on.
+    pub(super) fn is_loaded(&mut self, call: &Ingredients<'_>) -> bool {
+        let Some((_, table)) = self.table(TableName::Persistent).filter(|_| call.ambient.persistent_cache) else {
+            return false;
+        };
+        let body = match Body::of(call) {
+            Ok(body) => body,
+            Err(what) => return self.is_unknown(what),
+        };
+        let key = Key::of(table, call, None);
+        let same = |file: &&File| file.key.same(&key, &table.comparison_raises) == Ok(true);
+        let alike: Vec<_> = self.files.iter().filter(same).map(|file| file.body.is_as(&body)).collect();
+        if alike.contains(&Some(true)) {
+            return true;
+        }
+        self.files.push(File { key, body });
+        alike.contains(&None) && self.is_unknown("of sources that differ")
+    }
+
+    fn is_unknown(&mut self, what: &str) -> bool {
+        self.unknown = Some(ModelError::Unsupported(format!("the files of a persistent cache {what}")));
+        false
+    }
+}
