@@ -9,7 +9,7 @@ use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::python;
 use crate::case::{Context, DefaultDevice, Form, Name, TransferGuard, Value, axes};
-use crate::spec::{ContextField, FlagEffect, FlagKey, NonFinite, Profile};
+use crate::spec::{ContextField, FlagEffect, FlagKey, LeafKind, NonFinite, Profile};
 
 /// The surroundings of one call.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +44,8 @@ pub struct Ambient {
     pub trace_raises: Option<String>,
     pub miss_raises: Option<String>,
     pub run_raises: Option<String>,
+    /// The kinds of leaves that are traced although they are refused otherwise.
+    pub passing: Vec<LeafKind>,
     /// What a program may not return.
     pub returns_no: Vec<NonFinite>,
 }
@@ -129,6 +131,7 @@ impl Ambient {
             ambient.add(effect, &format!("{name}={value}"));
             if *value == Value::Bool(true) {
                 ambient.returns_no.extend(&effect.returns_no);
+                ambient.passing.extend(&effect.traces);
             }
         }
         Ok(ambient)

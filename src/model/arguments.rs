@@ -16,7 +16,7 @@ use super::python;
 use super::signature::Signature;
 use super::treedef::{Path, Root, Tree, Treedef};
 use crate::case::{Array, Donate, InShardings, JitOptions, Name, Placement};
-use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
+use crate::spec::{ArgumentStyle, ErrorStage, LeafKind, LeafRule, Profile, Role};
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
 #[derive(Debug, Clone)]
@@ -143,6 +143,7 @@ struct Argument<'t> {
 
 /// What a value is as a leaf.
 struct View<'p> {
+    kind: LeafKind,
     rule: Option<&'p LeafRule>,
     /// That of a dynamic leaf.
     aval: Option<Rc<Aval>>,
@@ -341,7 +342,7 @@ impl<'c> Sorter<'c> {
         for (Flat { leaves, treedef }, used) in trees {
             let argument = Argument { tree: &treedef.tree, asked: None, kept: used, donated: given };
             for (node, value) in leaves {
-                let role = self.rule(&value).map(|rule| rule.role);
+                let role = self.rule(leaf_kind(&value, self.call.x64)).map(|rule| rule.role);
                 sorted.mask.push(role == Some(Role::Dynamic));
                 if role == Some(Role::Static) {
                     let hash = self.hash(&value, &mut found.faults);
@@ -475,13 +476,13 @@ impl<'c> Sorter<'c> {
         Ok(())
     }
 
-    fn rule(&self, value: &Obj) -> Option<&'c LeafRule> {
-        let kind = leaf_kind(value, self.call.x64);
+    fn rule(&self, kind: LeafKind) -> Option<&'c LeafRule> {
         self.profile.leaves.iter().find(|rule| rule.kind.contains(&kind))
     }
 
     fn view(&self, value: &Obj) -> View<'c> {
-        let rule = self.rule(value);
+        let kind = leaf_kind(value, self.call.x64);
+        let rule = self.rule(kind);
         let dynamic = rule.filter(|rule| rule.role == Role::Dynamic);
         let aval = dynamic.and_then(|rule| {
             let mut aval = aval(value, self.call.x64)?;
@@ -494,7 +495,7 @@ impl<'c> Sorter<'c> {
             }
             Some(Rc::new(aval))
         });
-        View { rule, aval }
+        View { kind, rule, aval }
     }
 
     /// A dynamic leaf. An invalid one is a fault.
@@ -529,6 +530,7 @@ impl<'c> Sorter<'c> {
         let errors = raises.then(|| {
             faults.missed = faults.missed.take().or_else(|| raised(error_when_missed));
             Box::new(LeafErrors {
+                kind: Some(view.kind),
                 missed: raised(error_when_missed),
                 kept: raised(error_when_used).filter(|_| kept),
                 lowered: raised(error_when_lowered),

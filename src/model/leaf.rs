@@ -154,6 +154,8 @@ impl Leaves {
 /// The exceptions that a leaf raises, by when it does.
 #[derive(Debug, Clone, Default)]
 pub struct LeafErrors {
+    /// The kind that is refused, if the leaf is.
+    pub kind: Option<LeafKind>,
     /// If the fast path is missed.
     pub missed: Option<Raised>,
     /// When it becomes an argument of the program.
@@ -162,6 +164,12 @@ pub struct LeafErrors {
     pub lowered: Option<Raised>,
     /// On the fast path.
     pub fast: Option<Raised>,
+}
+
+impl LeafErrors {
+    fn passes(&self, passing: &[LeafKind]) -> bool {
+        self.kind.is_some_and(|kind| passing.contains(&kind))
+    }
 }
 
 impl Traits {
@@ -177,6 +185,17 @@ impl Traits {
     /// One of its exceptions.
     pub fn error(&self, which: impl Fn(&LeafErrors) -> &Option<Raised>) -> Option<Raised> {
         self.errors.as_ref().and_then(|errors| which(errors).clone())
+    }
+
+    /// The exception that it raises before it is traced, unless a flag lets kinds like this one pass, which lowering then
+    /// refuses.
+    pub fn refused(&self, passing: &[LeafKind]) -> Option<Raised> {
+        self.error(|errors| if errors.passes(passing) { &None } else { &errors.missed })
+    }
+
+    /// The exception that it raises once the jaxpr is there.
+    pub fn refused_by_lowering(&self, passing: &[LeafKind]) -> Option<Raised> {
+        self.error(|errors| if errors.passes(passing) { &errors.missed } else { &errors.lowered })
     }
 
     /// The exception that it raises where the fast path finds the program.

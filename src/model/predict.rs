@@ -421,7 +421,7 @@ impl<'c> Simulation<'c> {
             after: class.to_owned(),
         };
         let leaf = call.arguments.leaves.iter().find_map(|leaf| {
-            leaf.error(|errors| &errors.missed).map(|Raised(class)| cold(leaf.path().to_string(), &class))
+            leaf.refused(&call.ambient.passing).map(|Raised(class)| cold(leaf.path().to_string(), &class))
         });
         let unbound = || (!call.arguments.bindable).then(|| cold(String::new(), "TypeError"));
         leaf.or_else(unbound)

@@ -165,7 +165,7 @@ impl<'c> Simulation<'c> {
     ) -> Result<Served, Raised> {
         let function = call.function;
         let mut missed = LayerSet::NONE;
-        if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.missed)) {
+        if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.refused(&call.ambient.passing)) {
             return Err(raised);
         }
         let (inferred, infer_key) = self.consult(TableName::Infer, function, call, None)?;
@@ -197,7 +197,7 @@ impl<'c> Simulation<'c> {
         let function = call.function;
         let runs = matches!(call.via, Via::Call | Via::Vmap | Via::Grad | Via::Jvp);
         let mut looked_at = call.arguments.leaves.iter().filter(|leaf| runs || leaf.kept);
-        if let Some(raised) = looked_at.find_map(|leaf| leaf.error(|errors| &errors.lowered)) {
+        if let Some(raised) = looked_at.find_map(|leaf| leaf.refused_by_lowering(&call.ambient.passing)) {
             return Err(raised);
         }
         placements_agree(call, self.profile)?;

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use super::{Requirement, SourceRef, Version};
+use super::{LeafKind, Requirement, SourceRef, Version};
 use crate::case::Value;
 
 /// The flags, in groups that are alike.
@@ -96,6 +96,9 @@ pub struct FlagEffect {
     /// Whether the program of an eager loop is made anew in each call.
     #[serde(default)]
     pub makes_loops_anew: bool,
+    /// Kinds of leaves that are traced under it, although they are refused otherwise; lowering refuses them then.
+    #[serde(default)]
+    pub traces: Vec<LeafKind>,
     /// Whatever a program may not return: `FloatingPointError`.
     #[serde(default)]
     pub returns_no: Vec<NonFinite>,
