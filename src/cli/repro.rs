@@ -80,6 +80,11 @@ impl Repro {
         let version = version.unwrap_or_else(|| version_of(None, file));
         let (parsed, profile) = profile(spec, &implementation, &version)?;
         let outcome = file.expect.as_ref().filter(|_| is_own).and_then(|expect| expect.at(&parsed));
+        if outcome.is_none() && target.is_none() && file.expect.is_some() {
+            return Ok(Err(ScriptError::new(format!(
+                "{implementation} {version}, of which nothing is expected; name another version with --target"
+            ))));
+        }
         // A planted pair's single verdict is that of its second call.
         let predicted = || behaviour(&file.case, profile).ok();
         let expected = match outcome.map(|outcome| &outcome.calls[..]) {

@@ -47,7 +47,7 @@ pub struct ScriptError {
 }
 
 impl ScriptError {
-    fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
     }
 }
