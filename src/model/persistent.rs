@@ -8,6 +8,7 @@
 use super::arguments::Item;
 use super::digest::typed;
 use super::key::{Ingredients, Key};
+use super::leaf::Leaf;
 use super::object::{Function, Kind, Obj};
 use super::predict::{ModelError, Simulation};
 use crate::case::Via;
@@ -68,6 +69,10 @@ impl Body {
         }
         if ambient.is_more_than_flags() || ambient.mesh.is_some() || ambient.default_device.is_some() {
             return Err("beside anything around the call but flags");
+        }
+        let is_sharded = |leaf: Leaf<'_>| leaf.aval.placement.as_ref().is_some_and(|at| at.sharding.is_some());
+        if call.arguments.function_items > 0 && call.arguments.leaves.iter().any(is_sharded) {
+            return Err("of sharded arrays where the function is an argument, too");
         }
         Ok(match (&function.computes, function.is_source || function.returns.is_some()) {
             (Some(word), _) => Self::Word(word.clone()),

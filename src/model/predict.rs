@@ -439,7 +439,7 @@ impl<'c> Simulation<'c> {
                     let is_the_threads = |name: &str| matches!(name, "jax_debug_nans" | "jax_debug_infs");
                     let flags = context.flags.iter().filter(|(name, _)| !is_the_threads(name));
                     let flags = flags.map(|(name, value)| (name.clone(), value.clone())).collect();
-                    Context { flags, ..Context::default() }
+                    Context { flags, persistent_cache: context.persistent_cache, ..Context::default() }
                 };
                 Ambient::of(&shared(&self.case.context), &shared(&call.context), self.profile, &self.names)?
             }
