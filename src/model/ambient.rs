@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 
 use super::build::Namespace;
 use super::object::{Kind, Obj, Raised};
+use super::persistent::FLAGS_OF_FILES;
 use super::predict::ModelError;
 use super::python;
 use crate::case::{Context, DefaultDevice, Form, Name, TransferGuard, Value, axes};
@@ -118,6 +119,9 @@ impl Ambient {
             };
             if profile.flag_defaults.get(name) == Some(value) {
                 continue;
+            }
+            if ambient.persistent_cache && FLAGS_OF_FILES.contains(&name.as_str()) {
+                return Err(ModelError::Unsupported(format!("the files of a persistent cache under {name}")));
             }
             match effect.stands_for {
                 Some(ContextField::X64) => ambient.x64 = context.x64.unwrap_or(*value == Value::Bool(true)),

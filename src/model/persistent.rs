@@ -2,17 +2,27 @@
 //!
 //! jax names a file after the text of the lowered module, without the locations in it, and the compile options
 //! (`jax/_src/cache_key.py`). So weak types, trees, and which function object it was don't count there, and the name of the
-//! function does. What the module says depends on the body: the one that a case makes by default returns what it uses, and
-//! of a source that isn't the same text nobody knows whether it computes the same, unless the case has words for it.
+//! function does. What the module says depends on the body: the one that a case makes by default returns what it uses. A
+//! source computes the same where it is the same text and is given what tracing can't tell apart; elsewhere nobody knows,
+//! unless the case has words for it.
 
 use super::arguments::Item;
-use super::digest::typed;
+use super::digest::{Digest, typed};
 use super::key::{Ingredients, Key};
 use super::leaf::Leaf;
 use super::object::{Function, Kind, Obj};
 use super::predict::{ModelError, Simulation};
 use crate::case::Via;
 use crate::spec::TableName;
+
+/// Flags that say where files are and which programs get one, or that are in their names by other rules than by value.
+pub(super) const FLAGS_OF_FILES: [&str; 5] = [
+    "jax_compilation_cache_max_size",
+    "jax_enable_compilation_cache",
+    "jax_persistent_cache_enable_xla_caches",
+    "jax_persistent_cache_min_compile_time_secs",
+    "jax_persistent_cache_min_entry_size_bytes",
+];
 
 /// A file.
 #[derive(Debug)]
@@ -23,14 +33,14 @@ pub(super) struct File {
 }
 
 /// What a body computes.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Body {
     /// It returns what it uses.
     Returns,
-    /// What the case has this word for.
-    Word(String),
-    /// What this source does with such static arguments, under such flags.
-    Source(String),
+    /// What the case has this word for, and what it may depend on: static arguments, flags.
+    Word(String, String),
+    /// What this source does with the like, and with what else tracing sees.
+    Source(String, Digest),
 }
 
 /// The name of the module that the function is lowered to, if it is a plain one.
@@ -50,8 +60,15 @@ fn plain(function: &Obj) -> Option<&Function> {
 impl Body {
     /// Whether they are lowered to the same text; `None` where that isn't known.
     fn is_as(&self, other: &Self) -> Option<bool> {
-        let is_said = matches!((self, other), (Self::Word(_), Self::Word(_)));
-        (self == other || is_said).then(|| self == other)
+        match (self, other) {
+            (Self::Returns, Self::Returns) => Some(true),
+            (Self::Word(word, _), Self::Word(other, _)) if word != other => Some(false),
+            (Self::Word(_, on), Self::Word(_, other)) => (on == other).then_some(true),
+            (Self::Source(text, seen), Self::Source(other, then)) => {
+                (text == other && seen.difference(then).is_none()).then_some(true)
+            }
+            _ => None,
+        }
     }
 
     /// That of a call, or what the model doesn't know of it.
@@ -74,18 +91,19 @@ impl Body {
         if call.arguments.function_items > 0 && call.arguments.leaves.iter().any(is_sharded) {
             return Err("of sharded arrays where the function is an argument, too");
         }
+        if function.is_source && !function.definition.contains("def f(") {
+            return Err("of sources that bind f otherwise than by def");
+        }
+        let statics = call.arguments.items.iter().filter_map(|item| match item {
+            Item::Static { value, .. } => Some(typed(value)),
+            Item::Tree(_) => None,
+        });
+        let seen = [&ambient.trace, &ambient.seen].into_iter().flatten().cloned();
+        let on = || format!("{} {}", statics.chain(seen).collect::<Vec<_>>().join(", "), ambient.x64);
         Ok(match (&function.computes, function.is_source || function.returns.is_some()) {
-            (Some(word), _) => Self::Word(word.clone()),
+            (Some(word), _) => Self::Word(word.clone(), on()),
             (None, false) => Self::Returns,
-            (None, true) => {
-                let statics = call.arguments.items.iter().filter_map(|item| match item {
-                    Item::Static { value, .. } => Some(typed(value)),
-                    Item::Tree(_) => None,
-                });
-                let seen = [&ambient.trace, &ambient.seen].into_iter().flatten().cloned();
-                let rest: Vec<_> = statics.chain(seen).collect();
-                Self::Source(format!("{} {} {}", function.definition, rest.join(", "), ambient.x64))
-            }
+            (None, true) => Self::Source(format!("{} {}", function.definition, on()), Digest::of(call)),
         })
     }
 }

@@ -68,6 +68,7 @@ def observed(missed: list[str], *, counted: bool, dispatched: bool) -> Iterator[
     (ahead-of-time lowering doesn't, and a miss of what isn't consulted would be none).
     """
     _watch.seen = set()
+    _watch.loaded = False
     _watch.on = True
     try:
         yield
@@ -133,14 +134,16 @@ def install() -> None:
     pjit._infer_params = hook
 
     def listen(event: str, _duration: float, **about: Any) -> None:
-        what = None if about.get("fun_name") in HELPERS else EVENTS.get(event)
+        what = EVENTS.get(event)
+        # A helper that was loaded isn't compiled either.
         if what == "compile" and _watch.loaded:
             _watch.loaded = False
-        elif what is not None:
+        elif what is not None and about.get("fun_name") not in HELPERS:
             _watch.note(what)
 
     def listen_to_files(event: str, **_about: Any) -> None:
-        _watch.loaded = _watch.loaded or event == LOADED
+        if event == LOADED and threading.get_ident() == _watch.thread:
+            _watch.loaded = True
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     jax.monitoring.register_event_listener(listen_to_files)
