@@ -103,6 +103,12 @@ impl Dtype {
         self.name() == "bool" || bits.parse::<u32>().is_ok_and(|bits| bits <= 8)
     }
 
+    /// An integer dtype of less than a byte, which NumPy doesn't know as an integer (its `kind` there is `V`).
+    #[must_use]
+    pub fn is_narrow(self) -> bool {
+        matches!(self.name(), "i2" | "i4" | "u2" | "u4")
+    }
+
     /// A floating dtype (not complex).
     #[must_use]
     pub fn is_float(self) -> bool {

@@ -221,9 +221,13 @@ impl Explained {
             }
         }
         for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
-            // That another function is another one says nothing, where this one was there before.
+            // That another function is another one says nothing, where this one was there before; and below the trace the
+            // program of another has nothing to be found.
             let is_of_another = |explanation: &Explanation| match explanation.nearest {
-                Nearest::Call(number) => functions[number - 1] != call.function && names_functions(explanation),
+                Nearest::Call(number) => {
+                    let below = matches!(explanation.layer, Layer::Lower | Layer::Compile);
+                    functions[number - 1] != call.function && (below || names_functions(explanation))
+                }
                 _ => false,
             };
             let first = call.first;

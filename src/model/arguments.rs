@@ -100,6 +100,15 @@ pub fn statics(profile: &Profile, call: &Invocation<'_>) -> Result<(Vec<usize>, 
     Ok((positions, names))
 }
 
+/// What `jax.jit` itself raises for the options that choose arguments (`resolve_argnums`), before there is a call.
+pub fn refused(profile: &Profile, call: &Invocation<'_>) -> Option<Raised> {
+    let chooses = profile.arguments == ArgumentStyle::AsWritten && Signature::is_known(call.function);
+    let sorter = Sorter::of(profile, call);
+    (chooses && !python::is_data(call.function))
+        .then(|| sorter.statics().err().or_else(|| sorter.donated().err()))
+        .flatten()
+}
+
 /// Sorts the arguments of `call`.
 pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raised> {
     let is_loop = matches!(profile.arguments, ArgumentStyle::ControlFlow(_));
@@ -156,6 +165,8 @@ struct Statics {
     /// Those that are written more than once, where that counts.
     repeated: Vec<usize>,
     names: Vec<Name>,
+    /// Negative positions beyond the first argument of the call.
+    before_first: Vec<i32>,
 }
 
 /// What the stages before the look-up found; which of the errors is raised is up to the profile.
@@ -175,7 +186,11 @@ impl<'c> Sorter<'c> {
 
     fn as_written(&self) -> Result<Arguments, Raised> {
         let Invocation { args, kwargs, .. } = self.call;
-        let Statics { positions: numbers, repeated, names } = self.statics()?;
+        let Statics { positions: numbers, repeated, names, before_first } = self.statics()?;
+        // Where they count from the end of the call, that is jaxlib's to do, which comes first.
+        if !before_first.is_empty() && self.profile.negative_argnums_count_from_call {
+            return Err(Raised::new("ValueError"));
+        }
         let donated = self.donated()?;
         let mut kwargs: Vec<_> = kwargs.iter().collect();
         let written: Vec<Name> =
@@ -222,6 +237,16 @@ impl<'c> Sorter<'c> {
             keywords.push(name.clone());
         }
         self.raise(found.faults)?;
+        // They are counted round, but not everywhere, so that the leaves of one argument are too many.
+        let has_leaves = |n: &i32| {
+            let round = usize::try_from(n.rem_euclid(i32::try_from(args.len()).unwrap_or(i32::MAX).max(1)));
+            let value = round.ok().and_then(|i| args.get(i));
+            let flat = value.map(|value| flatten(Root::Called("static".to_owned()), value, &self.errors));
+            flat.is_some_and(|flat| flat.is_ok_and(|flat| !flat.leaves.is_empty()))
+        };
+        if before_first.iter().any(has_leaves) {
+            return Err(Raised::new("AssertionError"));
+        }
         let mut items = trees;
         items.append(&mut statics);
         // Each repetition is one more argument for the body.
@@ -385,7 +410,7 @@ impl<'c> Sorter<'c> {
         }
         // Negative numbers count from the end of the signature, or of the call: by version, and where the signature has
         // no end.
-        let end = if self.signature.rest.is_some() || self.profile.negative_argnums_count_from_call {
+        let end = if self.signature.rest.flatten().is_some() || self.profile.negative_argnums_count_from_call {
             self.call.args.len()
         } else {
             self.signature.positional.len()
@@ -393,11 +418,12 @@ impl<'c> Sorter<'c> {
         let end = i32::try_from(end).unwrap_or(i32::MAX);
         let absolute = |n: &i32| usize::try_from(if *n < 0 { n + end } else { *n }).ok();
         let mut positions: Vec<usize> = numbers.iter().filter_map(absolute).collect();
+        let before_first = numbers.iter().copied().filter(|n| absolute(n).is_none()).collect();
         positions.sort_unstable();
         let twice = |pair: &[usize]| (pair[0] == pair[1] && self.profile.rebases_donation).then_some(pair[0]);
         let repeated = positions.windows(2).filter_map(twice).collect();
         positions.dedup();
-        Ok(Statics { positions, repeated, names })
+        Ok(Statics { positions, repeated, names, before_first })
     }
 
     /// The numbers and names of what is donated, as the wrapper has them (`resolve_argnums`).
@@ -415,7 +441,7 @@ impl<'c> Sorter<'c> {
             }
             let before = |number: i32| statics.iter().filter(|other| **other < number).count();
             numbers.iter_mut().for_each(|number| *number -= i32::try_from(before(*number)).unwrap_or(0));
-        } else if self.signature.rest.is_none() && !self.profile.negative_argnums_count_from_call {
+        } else if self.signature.rest.flatten().is_none() && !self.profile.negative_argnums_count_from_call {
             let count = i32::try_from(self.signature.positional.len()).unwrap_or(i32::MAX);
             numbers.iter_mut().filter(|number| **number < 0).for_each(|number| *number += count);
         }
@@ -429,10 +455,13 @@ impl<'c> Sorter<'c> {
         let known = &self.signature.positional;
         let number = |i: usize| i32::try_from(i).unwrap_or(i32::MAX);
         let count = number(known.len());
-        if self.signature.rest.is_none() && numbers.iter().any(|n| *n >= count || *n < -count) {
+        if self.signature.rest.flatten().is_none() && numbers.iter().any(|n| *n >= count || *n < -count) {
             return Err(value_error());
         }
         let is_known = |name: &Name| known.contains(&name) || self.signature.keyword_only.contains(&name);
+        if self.signature.rest.flatten().is_some_and(|rest| names.contains(rest)) {
+            return Err(value_error());
+        }
         if self.signature.keywords.is_none() && !names.iter().all(is_known) {
             return Err(value_error());
         }

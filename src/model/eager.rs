@@ -61,11 +61,15 @@ impl<'c> Parts<'c> {
             let given = args.get(i).filter(|value| !matches!(***value, Kind::None));
             let called = || Parameter::name(parameters, i);
             match parameter {
+                Parameter::Branch if args.len() == 5 && args[1..3].iter().any(|it| !is_callable(it)) => {
+                    return unknown("a conditional with an operand for each branch");
+                }
                 Parameter::Condition | Parameter::Body | Parameter::WrappedBody | Parameter::Branch => {
-                    parts.functions.push((*parameter, given.ok_or_else(type_error)?));
+                    let function = given.filter(|value| is_callable(value));
+                    parts.functions.push((*parameter, function.ok_or_else(type_error)?));
                 }
                 Parameter::Branches => match given.map(|value| &**value) {
-                    Some(Kind::List(branches) | Kind::Tuple(branches)) => {
+                    Some(Kind::List(branches) | Kind::Tuple(branches)) if branches.iter().all(is_callable) => {
                         parts.functions.extend(branches.iter().map(|branch| (Parameter::Branch, branch)));
                     }
                     _ => return Err(type_error()),
@@ -76,16 +80,91 @@ impl<'c> Parts<'c> {
                 Parameter::Carry => parts.carry = Some((called(), args.get(i).ok_or_else(type_error)?)),
                 Parameter::Mapped => parts.mapped = given.map(|mapped| (called(), mapped)),
                 Parameter::Length => parts.length = given,
-                Parameter::Lower | Parameter::Upper => parts.bounds.push(given.ok_or_else(type_error)?),
+                Parameter::Lower | Parameter::Upper => parts.bounds.push(args.get(i).ok_or_else(type_error)?),
                 Parameter::Operands => {
                     let operands = args.iter().enumerate().skip(i);
                     parts.operands = operands.map(|(i, operand)| (Parameter::name(parameters, i), operand)).collect();
                 }
             }
         }
-        let takes_the_rest = parameters.contains(&Parameter::Operands);
-        if args.len() > parameters.len() && !takes_the_rest { Err(type_error()) } else { Ok(parts) }
+        Ok(parts)
     }
+}
+
+/// The options of a scan, which can be given by position.
+const OF_SCANS: [&str; 3] = ["reverse", "unroll", "_split_transpose"];
+
+/// What an option of a loop is set to, by its name.
+type Setting = (&'static str, Obj);
+
+/// The arguments by position, and those that are options of the loop. `TypeError` where the signature hasn't got them.
+fn bind(parameters: &[Parameter], args: &[Obj], kwargs: &[(Name, Obj)]) -> Result<(Vec<Obj>, Vec<Setting>), Stopped> {
+    let has = |parameter| parameters.contains(&parameter);
+    let names: Vec<_> = (0..parameters.len()).map(|i| Parameter::name(parameters, i)).collect();
+    let named = if has(Parameter::Operands) { names.len() - 1 } else { names.len() };
+    let known: &[&'static str] = match () {
+        () if has(Parameter::Length) => &OF_SCANS,
+        () if has(Parameter::Lower) => &["unroll"],
+        () if has(Parameter::Mapped) => &["batch_size"],
+        () => &[],
+    };
+    let (first, rest) = args.split_at(args.len().min(named));
+    let mut bound: Vec<_> = first.iter().cloned().map(Some).collect();
+    bound.resize(named, None);
+    let (mut operands, mut options) = (Vec::new(), Vec::new());
+    match rest {
+        rest if has(Parameter::Operands) => operands = rest.to_vec(),
+        rest if rest.is_empty() || has(Parameter::Length) && rest.len() <= known.len() => {
+            options = known.iter().copied().zip(rest.iter().cloned()).collect();
+        }
+        _ => return Err(type_error()),
+    }
+    for (name, value) in kwargs {
+        let name = name.as_str();
+        let is_given = if let Some(i) = names[..named].iter().position(|known| known == name) {
+            bound[i].replace(value.clone()).is_some()
+        } else if let Some(known) = known.iter().find(|known| **known == name) {
+            let is_given = options.iter().any(|(given, _)| given == known);
+            options.push((known, value.clone()));
+            is_given
+        } else if has(Parameter::Operands) && name == "operand" {
+            operands.push(value.clone());
+            operands.len() > 1
+        } else if has(Parameter::Operands) && name == "linear" {
+            return unknown("linear operands");
+        } else {
+            true
+        };
+        if is_given {
+            return Err(type_error());
+        }
+    }
+    let is_optional =
+        |i: usize| has(Parameter::Length) && matches!(parameters[i], Parameter::Mapped | Parameter::Length);
+    let given = |(i, value): (usize, Option<Obj>)| match value {
+        None if is_optional(i) => Ok(Rc::new(Kind::None)),
+        value => value.ok_or_else(type_error),
+    };
+    let mut bound = bound.into_iter().enumerate().map(given).collect::<Result<Vec<_>, _>>()?;
+    bound.extend(operands);
+    Ok((bound, options))
+}
+
+/// Whether it may be called: what can't be is no function.
+fn is_callable(object: &Obj) -> bool {
+    let is_data = matches!(
+        **object,
+        Kind::None
+            | Kind::Ellipsis
+            | Kind::Str(_)
+            | Kind::Bytes(_)
+            | Kind::Tuple(_)
+            | Kind::List(_)
+            | Kind::Dict(_)
+            | Kind::Set(_)
+            | Kind::Namedtuple(..)
+    );
+    !is_data && !object.is_number()
 }
 
 impl Simulation<'_> {
@@ -98,11 +177,22 @@ impl Simulation<'_> {
         kwargs: &[(Name, Obj)],
         raises: Option<&str>,
     ) -> Result<LayerSet, Stopped> {
-        let parts = Parts::of(parameters, args)?;
+        let (args, others) = bind(parameters, args, kwargs)?;
+        let parts = Parts::of(parameters, &args)?;
         if parts.functions.len() == 1 && parameters.contains(&Parameter::Branches) {
             return unknown("a switch with one branch, which is a plain call of it");
         }
         let (given, steps) = given(&parts, call.ambient.x64)?;
+        // What says which branch it is is looked at before any is traced.
+        let number = Rc::new(Kind::Int(0));
+        let choice = parts.choice.as_ref().map(|(called, choice)| match &***choice {
+            // It is converted, however big.
+            Kind::Int(_) => self.seen_alone(call.function, &(called.clone(), &number), call),
+            _ => self.seen_alone(call.function, &(called.clone(), choice), call),
+        });
+        let choice = choice.transpose()?;
+        let is_predicate = parameters.contains(&Parameter::Predicate);
+        let chosen = choice.as_ref().map(|choice| index(choice, is_predicate)).transpose()?;
         let Some((_, first)) = parts.functions.last() else { return Err(Raised::new("ValueError").into()) };
         let mut arguments = self.seen(first, &given, call)?;
         let sliced = match &parts.mapped {
@@ -112,7 +202,8 @@ impl Simulation<'_> {
         if arguments.leaves.iter().any(|leaf| self.profile.uncompilable.contains(&leaf.aval.dtype)) {
             return unknown("how the compiler refuses a dtype");
         }
-        let steps = steps.map_or_else(|| length(&parts, &arguments, sliced), |steps| Ok(Some(steps)))?;
+        let steps =
+            steps.map_or_else(|| length(&parts, &arguments, sliced, call.ambient.x64), |steps| Ok(Some(steps)))?;
         let unchanged = parts.functions.iter().any(|(role, function)| {
             let uses = inside(function).and_then(|function| function.uses.as_deref());
             *role != Parameter::Condition && uses.is_some_and(<[_]>::is_empty)
@@ -125,14 +216,14 @@ impl Simulation<'_> {
         }
 
         let mut missed = LayerSet::NONE;
-        let mut jaxprs = self.jaxprs(&parts, call, &slice(&arguments, sliced), &mut missed)?;
+        let mut jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), &mut missed)?;
         // That its functions don't fit together is seen as they are traced.
         if let Some(class) = raises {
             return Err(Raised::new(class).into());
         }
         if parts.carry.is_some() {
             if self.promote(&parts, call, &mut arguments, sliced)? {
-                jaxprs = self.jaxprs(&parts, call, &slice(&arguments, sliced), &mut missed)?;
+                jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), &mut missed)?;
                 if self.promote(&parts, call, &mut arguments, sliced)? {
                     return Err(type_error());
                 }
@@ -140,12 +231,10 @@ impl Simulation<'_> {
         } else {
             self.branches_agree(&parts, call, &given.values)?;
         }
-        let primitive = Primitive { jaxprs, steps, options: options(parameters, kwargs, steps)? };
+        let primitive = Primitive { jaxprs, steps, options: options(parameters, &others, steps)? };
         let anew = call.ambient.makes_loops_anew;
         let program = if anew { self.new_program(Rc::default()) } else { self.primitive(&primitive) };
-        if let Some(choice) = &parts.choice {
-            let choice = self.seen_alone(first, choice, call)?;
-            let (leaf, traits) = index(&choice, parameters.contains(&Parameter::Predicate))?;
+        if let Some((leaf, traits)) = chosen {
             Rc::make_mut(&mut arguments.leaves).prepend(leaf, traits);
         }
         Ok(self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?)
@@ -156,6 +245,7 @@ impl Simulation<'_> {
         &mut self,
         parts: &Parts<'_>,
         call: &Ingredients<'_>,
+        given: &Given,
         arguments: &Arguments,
         missed: &mut LayerSet,
     ) -> Result<Vec<Program>, Stopped> {
@@ -180,6 +270,11 @@ impl Simulation<'_> {
             let program = match found {
                 Some(program) => program,
                 None => {
+                    // What jax wraps takes other arguments.
+                    let is_called_so = parts.bounds.is_empty() && *role != Parameter::WrappedBody;
+                    if is_called_so && !self.seen(function, given, &call)?.bindable {
+                        return Err(type_error());
+                    }
                     if self.body_runs(function, &call, None)? {
                         *missed = missed.with(Layer::Trace);
                     }
@@ -355,36 +450,68 @@ fn given(parts: &Parts<'_>, x64: bool) -> Result<(Given, Option<u64>), Stopped> 
     Ok((if parts.scans { mapped(given) } else { given }, None))
 }
 
-/// The number of steps between two bounds of one integer type; a Python int is of any signed type.
-fn steps(lower: &Obj, upper: &Obj, x64: bool) -> Result<u64, Stopped> {
-    let integer = |dtype: Dtype| dtype.canonical(x64).name();
-    let number = |bound: &Obj| match &**bound {
-        Kind::Int(value) => Ok((if x64 { "i64" } else { "i32" }, true, *value)),
-        Kind::NumpyScalar(dtype, value) => Ok((integer(*dtype), false, *value as i128)),
-        Kind::Array(array) if array.shape.is_empty() => {
-            let weak = matches!(array.library, Library::Jax { weak: true, .. });
-            Ok((integer(array.dtype), weak, i128::from(array.fill.unwrap_or(1))))
+/// A bound of a loop: its dtype, whether it gives way to another, and what `int()` makes of it.
+struct Bound {
+    dtype: &'static str,
+    weak: bool,
+    number: Option<i128>,
+}
+
+impl Bound {
+    fn of(bound: &Obj, x64: bool) -> Result<Self, Stopped> {
+        let typed = |dtype: Dtype, weak, number| Ok(Self { dtype: dtype.canonical(x64).name(), weak, number });
+        let of_python = |wide, number| typed(Dtype::named(wide).expect("a literal dtype"), true, number);
+        let whole = |number: f64| match number.is_finite() {
+            true => Ok(Some(number as i128)),
+            false => unknown("bounds that aren't finite"),
+        };
+        match &**bound {
+            Kind::Bool(value) => of_python("bool", Some(i128::from(*value))),
+            Kind::Int(value) => of_python("i64", Some(*value)),
+            Kind::Float(value) => of_python("f64", whole(*value)?),
+            Kind::Complex(..) => of_python("c128", None),
+            Kind::NumpyScalar(dtype, value) => typed(*dtype, false, whole(*value)?.filter(|_| !dtype.is_complex())),
+            Kind::Array(array) if !matches!(array.library, Library::Key { .. }) && !array.dtype.is_foreign() => {
+                let weak = matches!(array.library, Library::Jax { weak: true, .. });
+                let is_number = array.shape.is_empty() && !array.dtype.is_complex() && !array.dtype.is_float0();
+                let number = i128::from(array.fill.unwrap_or(1));
+                typed(array.dtype, weak, is_number.then_some(number))
+            }
+            Kind::None => Err(Raised::new("ValueError").into()),
+            Kind::Array(_) | Kind::Str(_) | Kind::Tuple(_) | Kind::List(_) | Kind::Dict(_) => Err(type_error()),
+            _ => unknown("bounds other than Python's, NumPy's and jax's numbers"),
         }
-        _ => unknown("bounds other than Python's, NumPy's and jax's integers"),
-    };
-    let ((lower_type, lower_weak, lower), (upper_type, upper_weak, upper)) = (number(lower)?, number(upper)?);
-    if [lower_type, upper_type].iter().any(|dtype| !dtype.starts_with(['i', 'u'])) {
-        return unknown("bounds that are no integers");
     }
-    let gives_way = lower_weak != upper_weak && lower_type.starts_with('i') && upper_type.starts_with('i');
-    if lower_type != upper_type && !gives_way {
-        return Err(type_error());
+
+    fn is_signed(&self) -> bool {
+        self.dtype.starts_with('i')
     }
-    Ok(u64::try_from(upper - lower).unwrap_or(0))
+}
+
+/// The number of steps between two bounds of one dtype; one signed integer gives way to another. Where there is no number,
+/// there is a `while_loop`, whose condition fails.
+fn steps(lower: &Obj, upper: &Obj, x64: bool) -> Result<u64, Stopped> {
+    let (lower, upper) = (Bound::of(lower, x64)?, Bound::of(upper, x64)?);
+    let gives_way = lower.weak != upper.weak && lower.is_signed() && upper.is_signed();
+    match (lower.number, upper.number) {
+        (Some(first), Some(last)) if lower.dtype == upper.dtype || gives_way => {
+            Ok(u64::try_from(last - first).unwrap_or(0))
+        }
+        _ => Err(type_error()),
+    }
 }
 
 /// The number of steps of a scan; `None` where there are no steps at all, as in a conditional.
-fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize) -> Result<Option<u64>, Stopped> {
-    let stated = match parts.length.map(|length| &**length) {
+fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize, x64: bool) -> Result<Option<u64>, Stopped> {
+    let stated = match parts.length {
         None => None,
-        Some(Kind::Int(length)) => Some(u64::try_from(*length).map_err(|_| type_error())?),
-        Some(_) => return unknown("a length that is no Python int"),
+        // Whatever `int()` makes of it.
+        Some(length) => match &**length {
+            Kind::Str(text) => Some(text.trim().parse().map_err(|_| Raised::new("ValueError"))?),
+            _ => Some(Bound::of(length, x64)?.number.ok_or_else(type_error)?),
+        },
     };
+    let Ok(stated) = stated.map(u64::try_from).transpose() else { return unknown("a negative length") };
     let value_error = || Stopped::Raised(Raised::new("ValueError"));
     let mut length = stated;
     for leaf in arguments.leaves.iter().skip(arguments.leaves.len() - sliced) {
@@ -408,19 +535,30 @@ fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize) -> Result<Opt
     }
 }
 
-/// The parameters that options of a loop set otherwise than usual.
-fn options(parameters: &[Parameter], kwargs: &[(Name, Obj)], steps: Option<u64>) -> Result<Vec<String>, Stopped> {
+/// The parameters that options of a loop set otherwise than usual. They are looked at when the body was traced.
+fn options(parameters: &[Parameter], given: &[Setting], steps: Option<u64>) -> Result<Vec<String>, Stopped> {
     let mut options = Vec::new();
-    for (name, value) in kwargs {
-        // `lax.map` has neither, and only a scan says which way it goes.
-        let unrolls = parameters.iter().any(|parameter| matches!(parameter, Parameter::Length | Parameter::Lower));
-        let turns = parameters.contains(&Parameter::Length);
-        match (name.as_str(), &**value) {
-            ("reverse", Kind::Bool(reverse)) if turns => options.extend(reverse.then(|| "reverse".to_owned())),
-            ("unroll", Kind::Bool(false) | Kind::Int(1) | Kind::None) if unrolls => {}
-            ("unroll", Kind::Bool(true)) if unrolls => options.push(format!("unroll={}", steps.unwrap_or(1).max(1))),
-            ("unroll", Kind::Int(n)) if unrolls => options.push(format!("unroll={n}")),
+    for (name, value) in given {
+        let unroll = match (*name, &**value) {
+            ("reverse", Kind::Bool(false) | Kind::Int(0)) | ("_split_transpose", Kind::Bool(false)) => continue,
+            ("reverse", Kind::Bool(true) | Kind::Int(1)) => {
+                options.push("reverse".to_owned());
+                continue;
+            }
+            ("unroll", Kind::None) if parameters.contains(&Parameter::Lower) => continue,
+            // Equal to 1, which is all that is asked.
+            ("unroll", Kind::Float(1.0)) => 1,
+            ("unroll", Kind::None | Kind::Float(_) | Kind::Str(_)) => return Err(type_error()),
+            ("unroll", Kind::Bool(whole)) => whole.then_some(steps).flatten().unwrap_or(1).max(1).into(),
+            ("unroll", Kind::Int(n)) => *n,
+            ("unroll", Kind::NumpyScalar(dtype, n)) if dtype.is_integer() => *n as i128,
             _ => return unknown("options of a loop other than reverse and unroll"),
+        };
+        match unroll {
+            0 => return unknown("unroll=0, which jax refused before 0.8"),
+            1 => {}
+            n if n < 0 => return Err(Raised::new("ValueError").into()),
+            n => options.push(format!("unroll={n}")),
         }
     }
     options.sort_unstable();
@@ -440,10 +578,13 @@ fn slice(arguments: &Arguments, sliced: usize) -> Arguments {
 /// The index of a branch, and its traits: it is converted to an `i32` array before it is an operand.
 fn index(choice: &Arguments, is_predicate: bool) -> Result<(Leaf<'_>, Traits), Stopped> {
     let leaf = scalar(choice).ok_or_else(type_error)?;
-    let word = leaf.aval.dtype.name();
-    let is_bool = word == "bool";
-    let fits = if is_predicate { !word.starts_with('c') } else { !is_bool && word.starts_with(['i', 'u']) };
-    if !fits {
+    let Aval { dtype, prng, .. } = &*leaf.aval;
+    if prng.is_some() {
+        return Err(Raised::new("AttributeError").into());
+    }
+    let (is_bool, is_integer) = (dtype.name() == "bool", dtype.is_integer() && !dtype.is_narrow());
+    let is_number = is_bool || is_integer || dtype.is_float() && dtype.name() != "bf16";
+    if !(is_integer || is_predicate && is_number) {
         return Err(type_error());
     }
     if is_predicate && !is_bool && leaf.aval.placement.is_some() {
@@ -452,7 +593,7 @@ fn index(choice: &Arguments, is_predicate: bool) -> Result<(Leaf<'_>, Traits), S
     let placement = leaf.aval.placement.clone().or_else(|| Some(Placement::default()));
     let dtype = Dtype::named("i32").expect("a literal dtype");
     let aval = Rc::new(Aval { dtype, weak: false, placement, ..(*leaf.aval).clone() });
-    Ok((leaf, Traits { aval, kept: true, ..leaf.traits.clone() }))
+    Ok((leaf, Traits { aval, kept: true, errors: None, ..leaf.traits.clone() }))
 }
 
 /// The `def` that is called in the end.

@@ -91,6 +91,17 @@ impl Body {
         if call.arguments.function_items > 0 && call.arguments.leaves.iter().any(is_sharded) {
             return Err("of sharded arrays where the function is an argument, too");
         }
+        let returns_it = !function.is_source && function.returns.is_none() && !call.options.keep_unused;
+        if !returns_it && call.arguments.leaves.iter().any(|leaf| leaf.donated) {
+            return Err("of programs that may not give back what is donated");
+        }
+        let of_one = |leaf: Leaf<'_>| {
+            let devices = leaf.aval.placement.as_ref().map_or(0, |at| at.devices().len());
+            is_sharded(leaf) && devices == 1
+        };
+        if call.arguments.leaves.iter().any(of_one) {
+            return Err("of arrays on a mesh of one device");
+        }
         if function.is_source && !function.definition.contains("def f(") {
             return Err("of sources that bind f otherwise than by def");
         }

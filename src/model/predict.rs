@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::ambient::Ambient;
-use super::arguments::{Arguments, Invocation, sort};
+use super::arguments::{Arguments, Invocation, refused, sort};
 use super::buffers::Gone;
 use super::build::{BuildError, Namespace, Output};
 use super::compiled::Compiled;
@@ -17,7 +17,7 @@ use super::object::{Obj, Raised};
 use super::persistent::File;
 use super::running::{body_output, shardings_are_known};
 use super::table::{Entries, Program};
-use super::transform::{differentiated, passed};
+use super::transform::{differentiated, filtered, passed};
 use super::walk::Served;
 use super::wrapper::Wrappers;
 use crate::case::{Behaviour, Call, Case, Class, Context, Form, JitOptions, Name, Step, Thread, Value, Verdict, Via};
@@ -269,6 +269,7 @@ impl<'c> Simulation<'c> {
         if self.profile.statics_as_written && !options.static_argnums.is_sorted() {
             return Err(ModelError::Unsupported("static arguments that change places".to_owned()));
         }
+        let unmade = refused(self.profile, &invocation);
         let generation = self.generations.generation(call, function, options);
         let fast = self.fast_arguments(&invocation);
         let (form, name) = (call.function.as_ref(), call.wrapper.as_ref());
@@ -287,10 +288,13 @@ impl<'c> Simulation<'c> {
         let (args, kwargs, refused) = match &passed_on {
             Some(Ok((args, kwargs))) => (args, kwargs, None),
             Some(Err(raised)) => (args, kwargs, Some(raised.clone())),
+            None if matches!(call.via, Via::Vmap | Via::Grad) && self.profile.arguments == ArgumentStyle::Partition => {
+                (args, kwargs, filtered(self.profile, call.via, &invocation)?)
+            }
             None => (args, kwargs, None),
         };
         let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
-        let mut sorted = refused.map_or_else(|| sort(self.profile, &invocation), Err);
+        let mut sorted = unmade.or(refused).map_or_else(|| sort(self.profile, &invocation), Err);
         if let Ok(arguments) = &mut sorted {
             self.gone.mark(arguments, self.profile);
             if written.in_shardings.is_some() || written.out_shardings.is_some() {

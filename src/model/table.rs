@@ -16,9 +16,9 @@ pub struct Program(pub u64);
 /// Stands in the fast path's table for what is never served from it.
 pub const NEVER_FAST: Program = Program(0);
 
-/// How far a key is from another: whether its call left no program, whether all that differs is the program above, and how much
-/// differs.
-type Rank = (bool, bool, usize);
+/// How far a key is from another: whether its call left no program, whether all that differs is the program above, whether it
+/// is that of another function, and how much differs.
+type Rank = (bool, bool, bool, usize);
 
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
 const LOOKED_AT: usize = 256;
@@ -68,6 +68,11 @@ impl Owner {
             Self::Strong(function) => Some(function.clone()),
         }
     }
+}
+
+/// Whether it is the function itself that differs, which `filter_jit` has among the arguments.
+fn is_the_function(difference: &Difference) -> bool {
+    difference.path == "fun" && difference.component.starts_with("static")
 }
 
 impl Entries {
@@ -190,8 +195,10 @@ impl Entries {
                 let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key)).collect();
                 // That another program was made above says nothing, and a call that failed left nothing to be found.
                 let says_nothing = differences.iter().all(|found| found.component == PROGRAM);
-                let rank = (entry.program == NEVER_FAST, says_nothing, differences.len());
-                let is_all_but_equal = rank == (false, false, 1);
+                // Where the function is an argument like any other, keys of its own say more than those of another.
+                let is_of_another = by.is_none() && differences.iter().any(is_the_function);
+                let rank = (entry.program == NEVER_FAST, says_nothing, is_of_another, differences.len());
+                let is_all_but_equal = rank == (false, false, false, 1);
                 if nearest
                     .as_ref()
                     .is_none_or(|(known, call, _)| (rank, Reverse(entry.call)) < (*known, Reverse(*call)))

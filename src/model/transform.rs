@@ -41,6 +41,34 @@ pub fn passed(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Pass
     if is_too_small { Err(Raised::new("ValueError")) } else { Ok((args, kwargs)) }
 }
 
+/// What a transformation of equinox raises before it calls the function: `filter_vmap` takes no keywords and maps every array
+/// over its first dimension, `filter_vjp` has keywords of its own.
+pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Option<Raised>, ModelError> {
+    let refused = |class: &str| Ok(Some(Raised::new(class)));
+    if !call.kwargs.is_empty() {
+        return refused(if via == Via::Vmap { "RuntimeError" } else { "TypeError" });
+    }
+    if via != Via::Vmap {
+        return Ok(None);
+    }
+    let mut sizes = Vec::new();
+    for value in call.args {
+        let Ok(flat) = flatten(Root::Called("mapped".to_owned()), value, &FlattenErrors::of(profile)) else {
+            return Ok(None);
+        };
+        sizes.extend(flat.leaves.iter().filter_map(|(_, leaf)| match &**leaf {
+            Kind::Array(array) => Some(array.shape.first().copied()),
+            Kind::NumpyScalar(..) => Some(None),
+            _ => None,
+        }));
+    }
+    match sizes.first() {
+        None => Err(ModelError::Unsupported("filter_vmap without an array to map over".to_owned())),
+        Some(first) if first.is_none() || sizes.iter().any(|size| size != first) => refused("ValueError"),
+        Some(_) => Ok(None),
+    }
+}
+
 /// An argument with tracers for its leaves, as what is static looks at it; notes whether a leaf has no dimension to be mapped.
 fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mut bool) -> Result<Obj, Raised> {
     let words = &profile.transformations;
@@ -63,9 +91,11 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
     }
     Ok(match (has_tracer, words.tracers_are_hashable) {
         (false, _) => Rc::clone(value),
-        // A tracer is new each time, and nothing but itself.
-        (true, true) => Rc::new(Kind::Tracer(Rc::clone(value))),
-        (true, false) => Rc::new(Kind::List(Vec::new())),
+        // A tracer is new each time, and nothing but itself; what holds it may still be unhashable.
+        (true, true) if !matches!(**value, Kind::List(_) | Kind::Set(_) | Kind::Dict(_)) => {
+            Rc::new(Kind::Tracer(Rc::clone(value)))
+        }
+        (true, _) => Rc::new(Kind::List(Vec::new())),
     })
 }
 

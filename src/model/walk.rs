@@ -261,7 +261,7 @@ impl<'c> Simulation<'c> {
         if let Some(program) = traced.filter(|_| !blocked) {
             return Ok((program, false));
         }
-        if !call.arguments.bindable {
+        if !call.arguments.bindable && !self.binds_inside(function) {
             return Err(Raised::new("TypeError"));
         }
         let body_ran = match self.body_runs(function, call, body_raises.as_ref()) {
@@ -342,6 +342,15 @@ impl<'c> Simulation<'c> {
         }
     }
 
+    /// Whether it takes whatever it is called with, and what it wraps is bound when that is looked up.
+    fn binds_inside(&self, function: &Obj) -> bool {
+        match &**function {
+            Kind::Jitted(_) => true,
+            Kind::Wrapper(..) => self.profile.keyed_by == KeyedBy::Function,
+            _ => false,
+        }
+    }
+
     /// What the arguments were sorted from, where they are those of `jax.jit`. What is under `jax.vmap` has other avals.
     fn as_written<'a>(&self, call: &Ingredients<'a>) -> Option<&'a Invocation<'a>> {
         call.invocation.filter(|_| self.profile.arguments == ArgumentStyle::AsWritten && call.via != Via::Vmap)
@@ -393,7 +402,7 @@ impl<'c> Simulation<'c> {
         if found.is_some() && !blocked {
             return Ok(false);
         }
-        if !call.arguments.bindable {
+        if !call.arguments.bindable && !self.binds_inside(inner) {
             return Err(Raised::new("TypeError"));
         }
         match self.body_runs(inner, call, raises) {

@@ -179,12 +179,29 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         }
     }
     if otherwise > 0 {
-        let _ = writeln!(text, "{bad}{} did otherwise than the model says{end}", counted(otherwise, "call"));
+        let did_otherwise = |call: &&ExplainedCall| call.unpredicted.is_none() && !call.is_predicted();
+        let calls: Vec<usize> = explained.calls.iter().filter(did_otherwise).map(|call| call.number).collect();
+        let count = counted(otherwise, "call");
+        let _ = writeln!(text, "{bad}{count} did otherwise than the model says: {}{end}", numbered(&calls));
     }
     if unpredicted > 0 {
         let _ = writeln!(text, "{dim}{} can't be predicted{end}", counted(unpredicted, "call"));
+        for (why, calls) in unpredictable(explained) {
+            let _ = writeln!(text, "  {dim}{}: {why}{end}", numbered(&calls));
+        }
     }
     text
+}
+
+/// Why calls can't be predicted, and which.
+fn unpredictable(explained: &Explained) -> IndexMap<&str, Vec<usize>> {
+    let mut reasons: IndexMap<&str, Vec<usize>> = IndexMap::new();
+    for call in &explained.calls {
+        if let Some(why) = &call.unpredicted {
+            reasons.entry(why).or_default().push(call.number);
+        }
+    }
+    reasons
 }
 
 /// What something cost: compiles, or calls that missed less than that.

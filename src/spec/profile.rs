@@ -248,7 +248,9 @@ impl Parameter {
             Some(Self::Length) => "length",
             Some(Self::Lower) => "lower",
             Some(Self::Upper) => "upper",
-            Some(Self::Branch | Self::Operands) | None => return format!("args[{i}]"),
+            Some(Self::Branch) if i > 0 && parameters[i - 1] == Self::Branch => "false_fun",
+            Some(Self::Branch) => "true_fun",
+            Some(Self::Operands) | None => return format!("args[{i}]"),
         };
         name.to_owned()
     }

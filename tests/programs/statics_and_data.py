@@ -19,6 +19,31 @@ class Size(enum.IntEnum):
     LARGE = 5
 
 
+@jax.tree_util.register_pytree_node_class
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """Static here, and a node of a tree there."""
+
+    by: float
+
+    def tree_flatten(self):
+        return (self.by,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def scaled(x, scale):
+    return x * scale.by
+
+
+@jax.jit
+def scaled_too(x, scale):
+    return x * scale.by
+
+
 @functools.partial(jax.jit, static_argnums=1)
 def step(x, mode):
     return x + 1 if mode is Mode.TRAIN else x
@@ -70,6 +95,8 @@ for static in (*Mode, *Mode, *Size, 3, np.int64(3), np.float32(2), 2.0, 1 + 2j, 
     print(static, step(x, static))
 for capacity in (4, 4, 2):
     print(pushed(Ring(jnp.zeros(4), capacity), 1.0))
+for scale in (Scale(2.0), Scale(2.0), Scale(3.0)):
+    print(scaled(x, scale), scaled_too(x, scale))
 box = Box(x, 3)
 print([boxed(box).sum() for _ in range(3)])
 

@@ -477,6 +477,26 @@ fn another_function_is_not_what_is_near() {
     }
 }
 
+/// Nor is a program of another function that was lowered from as many leaves, whatever its options were.
+#[test]
+fn what_another_function_was_lowered_to_is_not_near() {
+    let one = || first("jax.jit", "1", "");
+    let donates = line("jax.jit", "1", r#", "options": {"donate_argnums": [0]}"#, TRACED)
+        .replace("step_1", "update_1")
+        .replace(r#""name": "step""#, r#""name": "update""#)
+        .replace("a.py:1", "a.py:5")
+        .replacen('{', r#"{"objects": {"update_1": {"def": {"name": "update at a.py:5"}}}, "#, 1);
+    let mut lines =
+        vec![one(), r#"{"clear": "jax", "after": 1}"#.to_owned(), donates, line("jax.jit", "1", "", TRACED)];
+    for (line, number) in lines.iter_mut().filter(|line| line.contains("api")).zip(1..) {
+        *line = line.replacen('{', &format!(r#"{{"number": {number}, "#), 1);
+    }
+    let explained = explained(&lines);
+    let last = &explained.calls[2];
+    assert!(last.is_predicted() && last.is_again(), "{explained:#?}");
+    assert_eq!(last.advice[0].as_ref().unwrap().cause, "cleared", "{explained:#?}");
+}
+
 /// Nor does what can't be read of an aside matter to more than that.
 #[rstest]
 #[case::a_lone_surrogate(r#"{"str": "\ud800"}"#.to_owned())]

@@ -21,7 +21,7 @@ from jax._src import core, pjit, source_info_util, traceback_util
 
 from .imports import when_imported
 from .objects import A_JIT
-from .observe import EVENTS, HELPERS
+from .observe import CONVERSIONS, EVENTS, HELPERS, name_of
 from .script import without_own
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ active: Recording | None = None
 
 _VECTORCALL = 1 << 11
 """Py_TPFLAGS_HAVE_VECTORCALL"""
-
-
-CONVERSIONS = ("convert_element_type", "jit(convert_element_type)")
-"""What jax runs to convert an argument of a loop or conditional, by the name of the function or that of its events."""
 
 
 class Local(threading.local):
@@ -209,11 +205,6 @@ def _uses_refs(parts: tuple[Any, ...]) -> bool:
     return any(base.__name__ == "RefEffect" for effect in effects for base in type(effect).__mro__)
 
 
-def _name(function: Any) -> str | None:
-    """The name of a function that jax jits; up to 0.4 it is passed with what belongs to it."""
-    return getattr(getattr(function, "fun", function), "__name__", None)
-
-
 def _clearing_hooked(scope: str, original: Callable[[], None]) -> Callable[[], None]:
     @functools.wraps(original)
     def hook() -> None:
@@ -275,7 +266,7 @@ def install() -> None:
 
         def hook(*args: Any, **kwargs: Any) -> Any:
             missed = local.missed
-            if missed is None or (local.in_loop and _name(args[0]) in CONVERSIONS):
+            if missed is None or (local.in_loop and name_of(args[0]) in CONVERSIONS):
                 return infer_params(*args, **kwargs)
             missed.add("dispatch")
             local.inferring += 1

@@ -100,6 +100,8 @@ class Objects(Recorder):
     def value(self, value: Any) -> Any:
         """The value as a case writes it. Raises `Unsupported` for what it has no words for."""
         if isinstance(value, jax.core.Tracer):
+            if core.trace_state_clean():
+                raise Unsupported("a tracer that has left its trace")
             return tracer(value)
         if type(value) is _REF:
             return self._reference(value)
@@ -229,7 +231,8 @@ class Objects(Recorder):
             text = text if number == 1 else f"{text} ({number})"
             entries.append((text, _held(value)))
         form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
-        return {"new": {"class": self._class(value, form), "value": {"str": text}}}
+        # The same class can be met as a node of a tree, too.
+        return {"new": {"class": self._class_of(type(value), ("plain",), form), "value": {"str": text}}}
 
     def _graph(self, nodes: Iterator[Any], attributes: Iterator[Any], path: str, variables: list[str]) -> Any:
         """What an `nnx.GraphDef` says, attribute by attribute: it lists nodes and attributes as they are met from the root, and

@@ -26,6 +26,9 @@ LAYERS = ("dispatch", "trace", "lower", "compile")
 HELPERS = ("_multi_slice", "jit(_multi_slice)")
 """What jax runs to move an argument to its devices, by the name that its events have since 0.5; it is no part of the program."""
 
+CONVERSIONS = ("convert_element_type", "jit(convert_element_type)")
+"""What jax runs to convert an argument of a loop or conditional, by the name of the function or that of its events."""
+
 EVENTS = {
     "/jax/core/compile/jaxpr_trace_duration": "trace event",
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
@@ -46,6 +49,8 @@ class _Watch:
         self.loaded = False
         """Whether the next compilation is none, but a program that was loaded."""
         self.thread = threading.get_ident()
+        self.helpers = HELPERS
+        """What runs beside the program, and is no part of it."""
 
     def note(self, what: str) -> None:
         if self.on and threading.get_ident() == self.thread:
@@ -123,12 +128,19 @@ def in_thread(entry: Callable[..., Any]) -> Callable[..., Any]:
     return entered
 
 
-def install() -> None:
-    """Puts the hook and the listener in place, once for the process."""
+def name_of(function: Any) -> str | None:
+    """The name of a function that jax jits; up to 0.4 it is passed with what belongs to it."""
+    return getattr(getattr(function, "fun", function), "__name__", None)
+
+
+def install(*, converts: bool = False) -> None:
+    """Puts the hook and the listener in place, once for the process; `converts` says that conversions are no part of a program."""
     infer_params = pjit._infer_params
+    _watch.helpers = (*HELPERS, *CONVERSIONS) if converts else HELPERS
 
     def hook(*args: Any, **kwargs: Any) -> Any:
-        _watch.note("dispatch")
+        if name_of(args[0]) not in _watch.helpers:
+            _watch.note("dispatch")
         return infer_params(*args, **kwargs)
 
     pjit._infer_params = hook
@@ -138,7 +150,7 @@ def install() -> None:
         # A helper that was loaded isn't compiled either.
         if what == "compile" and _watch.loaded:
             _watch.loaded = False
-        elif what is not None and about.get("fun_name") not in HELPERS:
+        elif what is not None and about.get("fun_name") not in _watch.helpers:
             _watch.note(what)
 
     def listen_to_files(event: str, **_about: Any) -> None:

@@ -48,7 +48,7 @@ class Runner:
             functions.bodies_return(self.target.body)
         # Importing them empties caches of jax, which the warm-up fills.
         environment.about()
-        observe.install()
+        observe.install(converts=target in control_flow.TARGETS)
         memo.install()
         self.run_since_clearing = 0
         self.warm: set[str] = set()
