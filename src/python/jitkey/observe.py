@@ -49,7 +49,7 @@ class _Watch:
         self.loaded = False
         """Whether the next compilation is none, but a program that was loaded."""
         self.thread = threading.get_ident()
-        self.helpers = HELPERS
+        self.helpers: tuple[str, ...] = HELPERS
         """What runs beside the program, and is no part of it."""
 
     def note(self, what: str) -> None:
