@@ -21,7 +21,7 @@ pub struct Placement {
     pub committed: bool,
     /// A named sharding over a mesh; the array is committed to the mesh's devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sharding: Option<Sharding>,
+    pub sharding: Option<Box<Sharding>>,
     /// Major-to-minor order of the dimensions, where it is not the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<Vec<u32>>,

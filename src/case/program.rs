@@ -1,5 +1,7 @@
 //! Cases: named objects, then steps.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -435,19 +437,27 @@ impl Context {
     /// Whether nothing is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let Self { x64, flags, default_device, mesh, set_mesh, mesh_devices, mesh_explicit, .. } = self;
+        let Self { xla_metadata, compute_on, user, transfer_guard, persistent_cache, .. } = self;
+        let is_plain = x64.is_none() && default_device.is_none() && transfer_guard.is_none() && !persistent_cache;
+        let has_mesh = mesh.is_some() || set_mesh.is_some() || !mesh_devices.is_empty() || !mesh_explicit.is_empty();
+        let has_values = !flags.is_empty() || !xla_metadata.is_empty() || compute_on.is_some() || user.is_some();
+        is_plain && !has_mesh && !has_values
     }
 
     /// The context of a call inside this one: what both set is as the call says.
     #[must_use]
-    pub fn around(&self, call: &Self) -> Self {
+    pub fn around<'c>(&'c self, call: &'c Self) -> Cow<'c, Self> {
+        if call.is_empty() {
+            return Cow::Borrowed(self);
+        }
         let mut flags = self.flags.clone();
         flags.extend(call.flags.clone());
         let mut xla_metadata = self.xla_metadata.clone();
         xla_metadata.extend(call.xla_metadata.clone());
         let devices = if call.mesh_devices.is_empty() { &self.mesh_devices } else { &call.mesh_devices };
         let explicit = if call.mesh_explicit.is_empty() { &self.mesh_explicit } else { &call.mesh_explicit };
-        Self {
+        Cow::Owned(Self {
             x64: call.x64.or(self.x64),
             flags,
             default_device: call.default_device.clone().or_else(|| self.default_device.clone()),
@@ -460,7 +470,7 @@ impl Context {
             user: call.user.clone().or_else(|| self.user.clone()),
             transfer_guard: call.transfer_guard.or(self.transfer_guard),
             persistent_cache: call.persistent_cache || self.persistent_cache,
-        }
+        })
     }
 }
 

@@ -1,7 +1,10 @@
 //! The text forms of a case and its parts: YAML for people, JSON for programs, the same shape in both.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Why a text is not what it should be.
 #[derive(Debug, thiserror::Error)]
@@ -42,4 +45,26 @@ pub fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, TextError> {
 /// If `value` has a map whose keys are not strings, which no type of this crate has.
 pub fn to_json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("every type of this crate has a JSON form")
+}
+
+/// A text that is borrowed from what it is read from, where that can be.
+pub(super) struct Text<'de>(pub Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Borrows;
+        impl<'de> Visitor<'de> for Borrows {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Borrows)
+    }
 }

@@ -1,9 +1,10 @@
 //! What a case must keep beyond its types: every name it uses is defined, and instances have the parts of their class.
 
-use std::collections::HashSet;
 use std::fmt::Display;
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 
 use super::{
     ArgName, Call, Case, Class, Context, DefForm, Form, InShardings, JitOptions, Library, Name, NewForm, Param,
@@ -149,7 +150,7 @@ impl Case {
     /// Every part that is wrong, in order; what names an object that is wrong is wrong as well.
     #[must_use]
     pub fn faults(&self) -> Vec<(Part, CaseError)> {
-        let mut checker = Checker { case: self, alive: HashSet::new(), calls: 0, fills: false };
+        let mut checker = Checker { case: self, alive: FxHashSet::default(), calls: 0, fills: false };
         let mut faults = Vec::new();
         let mut check = |part: Part, checked: Result<(), CaseError>| {
             let is_right = checked.is_ok();
@@ -178,7 +179,7 @@ impl Case {
 /// A mesh, and a spec whose axes are all of it, each at one place.
 fn sharding(place: &dyn Display, named: &Sharding) -> Result<(), CaseError> {
     mesh(place, &named.mesh, &named.devices, &named.explicit)?;
-    let mut used = HashSet::new();
+    let mut used = FxHashSet::default();
     match named.spec.iter().flat_map(Split::axes).find(|axis| !used.insert(*axis) || !named.mesh.contains_key(*axis)) {
         Some(axis) => Err(CaseError::Axis { place: place.to_string(), axis: axis.clone() }),
         None => Ok(()),
@@ -190,7 +191,7 @@ fn mesh(place: &dyn Display, axes: &IndexMap<Name, u32>, devices: &[u32], explic
         return Err(CaseError::Axis { place: place.to_string(), axis: axis.clone() });
     }
     let count: u32 = axes.values().product();
-    let different: HashSet<_> = devices.iter().collect();
+    let different: FxHashSet<_> = devices.iter().collect();
     if devices.is_empty() || (devices.len() == count as usize && different.len() == devices.len()) {
         return Ok(());
     }
@@ -199,7 +200,7 @@ fn mesh(place: &dyn Display, axes: &IndexMap<Name, u32>, devices: &[u32], explic
 
 struct Checker<'c> {
     case: &'c Case,
-    alive: HashSet<&'c Name>,
+    alive: FxHashSet<&'c Name>,
     calls: usize,
     /// Whether it is in a step that fills caches.
     fills: bool,
@@ -429,14 +430,17 @@ impl<'c> Checker<'c> {
     }
 }
 
+/// The values that stand directly inside of another.
+pub type Children<'v> = SmallVec<[&'v Value; 8]>;
+
 impl Value {
     /// The values that stand directly inside.
     #[must_use]
-    pub fn children(&self) -> Vec<&Value> {
+    pub fn children(&self) -> Children<'_> {
         match self {
             Self::List(items) => items.iter().collect(),
             Self::Form(form) => form.children(),
-            _ => Vec::new(),
+            _ => Children::new(),
         }
     }
 
@@ -468,7 +472,7 @@ impl Value {
 impl Form {
     /// The values that stand directly inside.
     #[must_use]
-    pub fn children(&self) -> Vec<&Value> {
+    pub fn children(&self) -> Children<'_> {
         match self {
             Self::Tuple(items) | Self::Set(items) | Self::Frozenset(items) => items.iter().collect(),
             Self::Dict(items) | Self::OrderedDict(items) | Self::MappingProxy(items) => {
@@ -477,17 +481,17 @@ impl Form {
             Self::DefaultDict(dict) => std::iter::once(&dict.factory)
                 .chain(dict.items.0.iter().flat_map(|(key, value)| [key, value]))
                 .collect(),
-            Self::Treedef(value) => vec![value],
-            Self::Nest(nest) => vec![&nest.value],
-            Self::Repeat(repeat) => vec![&repeat.value],
+            Self::Treedef(value) => smallvec![value],
+            Self::Nest(nest) => smallvec![&nest.value],
+            Self::Repeat(repeat) => smallvec![&repeat.value],
             Self::New(new) => new.parts().collect(),
             Self::Def(def) => def.returns.iter().collect(),
-            Self::Closure(closure) => vec![&closure.over],
+            Self::Closure(closure) => smallvec![&closure.over],
             Self::Partial(partial) | Self::TreePartial(partial) => {
                 std::iter::once(&partial.func).chain(&partial.args).chain(partial.kwargs.values()).collect()
             }
-            Self::Method(method) => vec![&method.of],
-            Self::Wrap(wrap) => vec![&wrap.func],
+            Self::Method(method) => smallvec![&method.of],
+            Self::Wrap(wrap) => smallvec![&wrap.func],
             Self::Make(make) => {
                 make.args.iter().chain(make.kwargs.values()).chain(std::iter::once(&make.as_)).collect()
             }
@@ -509,7 +513,7 @@ impl Form {
             | Self::Nth(_)
             | Self::Output(_)
             | Self::Lambda(_)
-            | Self::Global(_) => Vec::new(),
+            | Self::Global(_) => Children::new(),
         }
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::array::ArrayForm;
 use super::program::Param;
+use super::text::Text;
 use super::{Array, Dtype, Name};
 
 /// A value, as a recipe: it is built anew each time it is met, but for [`Form::Ref`] and [`Form::Global`].
@@ -530,12 +531,8 @@ impl<'de> Deserialize<'de> for DictItems {
                 }
                 Ok(DictItems(items))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<DictItems, A::Error> {
-                let mut items = Vec::new();
-                while let Some(item) = seq.next_element()? {
-                    items.push(item);
-                }
-                Ok(DictItems(items))
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<DictItems, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(DictItems)
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -628,19 +625,15 @@ impl<'de> de::Visitor<'de> for ValueVisitor {
         text.parse::<Array>().map(Value::from).map_err(E::custom)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(Value::List(items))
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Value, A::Error> {
+        Vec::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Value::List)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let Some(tag) = map.next_key::<String>()? else {
+        let Some(Text(tag)) = map.next_key()? else {
             return Err(de::Error::custom("an empty map is no value: a dict is written `{dict: {}}`"));
         };
-        let value = match tag.as_str() {
+        let value = match &*tag {
             "int" => Value::Int(map.next_value::<String>()?.parse().map_err(de::Error::custom)?),
             "float" => match map.next_value::<String>()?.as_str() {
                 "nan" => Value::Float(f64::NAN),
@@ -658,9 +651,9 @@ impl<'de> de::Visitor<'de> for ValueVisitor {
             }
             _ => Form::deserialize(Tagged { tag: &tag, map: &mut map })?.into(),
         };
-        match map.next_key::<String>()? {
+        match map.next_key()? {
             None => Ok(value),
-            Some(extra) => Err(de::Error::custom(format_args!(
+            Some(Text(extra)) => Err(de::Error::custom(format_args!(
                 "a value has one form, and here are two, `{tag}` and `{extra}`; a dict is written `{{dict: {{…}}}}`"
             ))),
         }

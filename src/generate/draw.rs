@@ -14,7 +14,7 @@ pub fn bindings<'v>(
     around: Surroundings<'_>,
     variables: impl Iterator<Item = (&'v Name, &'v Metavariable)>,
 ) -> Result<Bindings, Discard> {
-    let mut bound = Bindings::new();
+    let mut bound = Bindings::default();
     for (name, variable) in variables {
         let different =
             |value: &Tree, bound: &Bindings| variable.not.0.iter().all(|other| bound.get(other) != Some(value));
@@ -62,7 +62,7 @@ fn value(source: &mut Source, around: Surroundings<'_>, variable: &Metavariable,
         arrays(source, contexts, depth)
     } else if let Some(range) = count {
         let n = source.number(*range);
-        Tree::sequence((0..n).map(|_| source.pick(&contexts.leaves).clone()).collect())
+        Tree::sequence((0..n).map(|_| source.pick(&contexts.leaves).clone()))
     } else if let Some(range) = pairs {
         items(source, contexts, *range)
     } else {
@@ -75,9 +75,9 @@ fn items(source: &mut Source, contexts: &Contexts, range: Numbers) -> Tree {
     let first = source.below(u32::try_from(contexts.keys.len()).unwrap_or(1)) as usize;
     let pair = |i: usize, source: &mut Source| {
         let key = contexts.keys[(first + i) % contexts.keys.len()].clone();
-        Tree::sequence(vec![key, source.pick(&contexts.leaves).clone()])
+        Tree::sequence([key, source.pick(&contexts.leaves).clone()])
     };
-    Tree::sequence((0..n).map(|i| pair(i, source)).collect())
+    Tree::sequence((0..n).map(|i| pair(i, source)))
 }
 
 fn arrays(source: &mut Source, contexts: &Contexts, depth: i64) -> Tree {
@@ -91,7 +91,7 @@ fn arrays(source: &mut Source, contexts: &Contexts, depth: i64) -> Tree {
         1 => Tree::sequence(inside),
         _ => {
             let keys = ["a", "b", "c"];
-            let items = keys.into_iter().zip(inside).map(|(key, value)| (key.into(), value)).collect();
+            let items = keys.into_iter().zip(inside).map(|(key, value)| (key.into(), value));
             tagged("dict", Tree::mapping(items))
         }
     }

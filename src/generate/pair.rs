@@ -1,9 +1,10 @@
 //! A generated case: the plan says which rules, the source says all the rest.
 
 use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use serde_yaml::with::singleton_map_recursive;
 
-use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, wrap};
+use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, value, wrap};
 use super::sequence::sequence;
 use super::source::Source;
 use crate::case::{
@@ -73,7 +74,8 @@ pub struct Generator<'s> {
     implementation: &'s str,
     positions: &'s [String],
     uncompilable: &'s [Dtype],
-    rules: Vec<(&'s Rule, &'s Outcome)>,
+    /// By id.
+    rules: IndexMap<&'s str, (&'s Rule, &'s Outcome), FxBuildHasher>,
     composable: Vec<&'s Rule>,
     flags: Vec<Flag>,
     profile: &'s Profile,
@@ -94,14 +96,14 @@ impl<'s> Generator<'s> {
         wanted: impl Fn(&Rule) -> bool,
     ) -> Option<Self> {
         let profile = spec.profile(implementation, version)?;
-        let rules: Vec<_> = spec
+        let rules: IndexMap<_, _, _> = spec
             .rules
             .values()
             .filter(|rule| wanted(rule))
-            .filter_map(|rule| Some((rule, rule.expect.get(implementation)?.at(version)?)))
+            .filter_map(|rule| Some((rule.id.as_str(), (rule, rule.expect.get(implementation)?.at(version)?))))
             .collect();
         let composable = rules
-            .iter()
+            .values()
             .filter(|(rule, _)| rule.pair.is_some() && rule.compose == Composition::Any)
             .map(|(rule, _)| *rule)
             .collect();
@@ -149,20 +151,20 @@ impl<'s> Generator<'s> {
                 && !(rule.body == Body::Uses && can_raise(outcome))
                 && !rule.otherwise_ahead.as_ref().is_some_and(|versions| versions.matches(&self.version))
         };
-        self.rules.retain(|(rule, outcome)| traces(rule, outcome));
-        self.composable.retain(|rule| self.rules.iter().any(|(kept, _)| kept.id == rule.id));
+        self.rules.retain(|_, (rule, outcome)| traces(rule, outcome));
+        self.composable.retain(|rule| self.rules.contains_key(rule.id.as_str()));
         Self { via: Via::Trace, ..self }
     }
 
     /// The rules, in the order of the spec.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &'s Rule> + '_ {
-        self.rules.iter().map(|(rule, _)| *rule)
+        self.rules.values().map(|(rule, _)| *rule)
     }
 
     /// What `rule` says here.
     #[must_use]
     pub fn outcome(&self, rule: &Rule) -> Option<&'s Outcome> {
-        self.rules.iter().find(|(other, _)| other.id == rule.id).map(|(_, outcome)| *outcome)
+        self.rules.get(rule.id.as_str()).map(|(_, outcome)| *outcome)
     }
 
     /// A plan for the `index`-th rule (counted around), with others beside it now and then.
@@ -202,7 +204,7 @@ impl<'s> Generator<'s> {
 
     /// A pair of the rule of that id, alone.
     pub fn pair_of(&self, rule: &str, source: &mut Source) -> Result<Pair, Discard> {
-        let (rule, _) = self.rules.iter().find(|(other, _)| other.id == rule).ok_or(Discard::NoPosition)?;
+        let (rule, _) = self.rules.get(rule).ok_or(Discard::NoPosition)?;
         self.pair(&Plan { rules: vec![rule] }, source)
     }
 
@@ -274,8 +276,8 @@ impl<'s> Generator<'s> {
 
     fn checked(&self, pair: Pair) -> Result<Pair, Discard> {
         pair.case.validate().map_err(|error| Discard::Broken(error.to_string()))?;
-        let arguments = pair.case.calls().flat_map(|call| call.args.iter().chain(call.kwargs.values()));
-        if pair.case.objects.values().chain(arguments).any(|value| has_dtype(value, self.uncompilable)) {
+        let values = || pair.case.objects.values().chain(pair.case.arguments());
+        if !self.uncompilable.is_empty() && values().any(|value| has_dtype(value, self.uncompilable)) {
             return Err(Discard::Uncompilable);
         }
         Ok(pair)
@@ -325,7 +327,7 @@ impl<'s> Generator<'s> {
             match host {
                 Some((host, _)) if source.one_in(2) => {
                     for (side, other) in host.sides.iter_mut().zip(next.sides) {
-                        *side = tagged("tuple", Tree::sequence(vec![std::mem::take(side), other]));
+                        *side = tagged("tuple", Tree::sequence([std::mem::take(side), other]));
                     }
                 }
                 _ => arguments.push((next, in_tree)),
@@ -377,7 +379,7 @@ impl<'s> Generator<'s> {
                 [] => self.spec.contexts.leaves.first().cloned().unwrap_or_default(),
                 [only] => only.sides[i].clone(),
                 several => {
-                    let all = several.iter().map(|argument| argument.sides[i].clone()).collect();
+                    let all = several.iter().map(|argument| argument.sides[i].clone());
                     tagged("tuple", Tree::sequence(all))
                 }
             };
@@ -429,7 +431,7 @@ impl<'s> Generator<'s> {
                 }
             }
             for (call, side) in calls.iter_mut().zip(&argument.sides) {
-                let value: Value = read(side)?;
+                let value = value(side)?;
                 match &name {
                     Some(name) => drop(call.kwargs.insert(name.clone(), value)),
                     None => call.args.push(value),
@@ -502,7 +504,7 @@ fn define(case: &mut Case, definitions: Definitions) -> Result<(), Discard> {
     let objects: IndexMap<Name, Value> = definitions
         .objects
         .iter()
-        .map(|(name, tree)| Ok::<_, Discard>((name.clone(), read(tree)?)))
+        .map(|(name, tree)| Ok::<_, Discard>((name.clone(), value(tree)?)))
         .collect::<Result<_, _>>()?;
     case.classes.extend(definitions.classes);
     case.objects.extend(objects);

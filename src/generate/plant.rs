@@ -1,12 +1,12 @@
 //! Plants a pair: the same random context around both of its values.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use indexmap::IndexMap;
 
 use super::{Discard, Source, draw};
-use crate::case::{Class, Name};
-use crate::spec::{Bindings, Contexts, FlagEffect, Passing, Pattern, Rule, Tree};
+use crate::case::{Class, Name, Value};
+use crate::spec::{Bindings, Contexts, FlagEffect, Passing, Pattern, Rule, Tree, WrapperKind};
 
 /// Both sides of a pair, with what stands around them.
 #[derive(Debug, Clone)]
@@ -33,10 +33,12 @@ struct Renaming {
 
 impl Renaming {
     /// A suffix for every name of `rule` that something else has already.
-    fn avoiding(taken: &Definitions, reserved: &[&Name], rule: &Rule) -> Self {
-        let is_free = |name: &Name| {
-            !taken.classes.contains_key(name) && !taken.objects.contains_key(name) && !reserved.contains(&name)
+    fn avoiding(taken: &Definitions, contexts: &Contexts, rule: &Rule) -> Self {
+        let is_reserved = |name: &Name| {
+            contexts.wrappers.values().flat_map(|stage| &stage.kinds).any(|kind| kind.classes.contains_key(name))
         };
+        let is_free =
+            |name: &Name| !taken.classes.contains_key(name) && !taken.objects.contains_key(name) && !is_reserved(name);
         let fresh = |name: &Name| {
             let mut candidates = (2..).map(|n| Name::new(format!("{name}{n}")).expect("a name with a digit behind it"));
             if is_free(name) { name.clone() } else { candidates.find(is_free).expect("numbers don't end") }
@@ -81,9 +83,7 @@ pub fn instantiate(
     patterns: &[Pattern],
 ) -> Result<Vec<Tree>, Discard> {
     let bindings = draw::bindings(source, around, rule.forall.iter())?;
-    let reserved: Vec<&Name> =
-        around.contexts.wrappers.values().flat_map(|stage| &stage.kinds).flat_map(|kind| kind.classes.keys()).collect();
-    let renaming = Renaming::avoiding(definitions, &reserved, rule);
+    let renaming = Renaming::avoiding(definitions, around.contexts, rule);
     let filled = |pattern: &Pattern| {
         let mut tree = pattern.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
         renaming.apply(&mut tree);
@@ -140,6 +140,9 @@ pub fn plant(
     Ok(planted)
 }
 
+/// What stands for that which a container is put around.
+static HOLE: LazyLock<Name> = LazyLock::new(|| Name::new("hole").expect("a literal name"));
+
 /// Puts the stage of wrapping of that name around both sides.
 pub fn wrap(
     source: &mut Source,
@@ -150,17 +153,14 @@ pub fn wrap(
 ) -> Result<(), Discard> {
     let Surroundings { contexts, implementation, .. } = around;
     let stage = &contexts.wrappers[stage];
-    let hole = Name::new("hole").expect("a literal name");
-    let kinds: Vec<_> = stage
-        .kinds
-        .iter()
-        .filter(|kind| kind.only.is_empty() || kind.only.iter().any(|only| only == implementation))
-        .collect();
+    let is_here = |kind: &&WrapperKind| kind.only.is_empty() || kind.only.iter().any(|only| only == implementation);
+    let kinds = || stage.kinds.iter().filter(is_here);
     for _ in 0..source.number(stage.depth) {
-        let kind = kinds[source.weighted(kinds.iter().map(|kind| kind.weight))];
+        let kind = source.weighted(kinds().map(|kind| kind.weight));
+        let kind = kinds().nth(kind).expect("a stage has a kind for each implementation");
         let mut bindings: Bindings = draw::bindings(source, around, kind.forall.iter())?;
         for side in sides.iter_mut() {
-            bindings.insert(hole.clone(), std::mem::take(side));
+            bindings.insert(HOLE.clone(), std::mem::take(side));
             *side = kind.value.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
         }
         for (name, class) in &kind.classes {
@@ -172,10 +172,15 @@ pub fn wrap(
 
 /// `{tag: inside}`
 pub fn tagged(tag: &str, inside: Tree) -> Tree {
-    Tree::mapping(vec![(tag.into(), inside)])
+    Tree::mapping([(tag.into(), inside)])
 }
 
-/// The value that a tree says.
+/// The value of a case that a tree says.
+pub fn value(tree: &Tree) -> Result<Value, Discard> {
+    tree.value().map_err(|error| Discard::Broken(error.to_string()))
+}
+
+/// What a tree says.
 pub fn read<T: serde::de::DeserializeOwned>(tree: &Tree) -> Result<T, Discard> {
     tree.read().map_err(|error| Discard::Broken(error.to_string()))
 }

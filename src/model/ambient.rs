@@ -80,7 +80,7 @@ fn guard(value: &Value) -> Option<TransferGuard> {
 impl Ambient {
     /// The surroundings of a call in a case; those of the call come over those of the case.
     pub fn of(case: &Context, call: &Context, profile: &Profile, names: &Namespace) -> Result<Self, ModelError> {
-        let context = case.around(call);
+        let context = case.around(call).into_owned();
         let mesh = |axes: IndexMap<Name, u32>| Mesh {
             devices: match &context.mesh_devices[..] {
                 [] => (0..axes.values().product()).collect(),

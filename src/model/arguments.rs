@@ -102,11 +102,16 @@ pub fn statics(profile: &Profile, call: &Invocation<'_>) -> Result<(Vec<usize>, 
 
 /// What `jax.jit` itself raises for the options that choose arguments (`resolve_argnums`), before there is a call.
 pub fn refused(profile: &Profile, call: &Invocation<'_>) -> Option<Raised> {
-    let chooses = profile.arguments == ArgumentStyle::AsWritten && Signature::is_known(call.function);
+    let JitOptions { static_argnums, static_argnames, donate_argnums, donate_argnames, .. } = call.options;
+    let numbers = !static_argnums.is_empty() || !donate_argnums.is_empty();
+    let chooses = (numbers || !static_argnames.is_empty() || !donate_argnames.is_empty())
+        && profile.arguments == ArgumentStyle::AsWritten
+        && Signature::is_known(call.function);
+    if !chooses {
+        return None;
+    }
     let sorter = Sorter::of(profile, call);
-    (chooses && !python::is_data(call.function))
-        .then(|| sorter.statics().err().or_else(|| sorter.donated().err()))
-        .flatten()
+    (!python::is_data(call.function)).then(|| sorter.statics().err().or_else(|| sorter.donated().err())).flatten()
 }
 
 /// Sorts the arguments of `call`.
@@ -233,7 +238,7 @@ impl<'c> Sorter<'c> {
                 self.signature.keywords
             };
             let (is_static, given) = (names.contains(name), donated.1.contains(name));
-            argument(Root::Called(name.to_string()), value, is_static, true, self.uses(parameter), given)?;
+            argument(Root::Named(name.clone()), value, is_static, true, self.uses(parameter), given)?;
             keywords.push(name.clone());
         }
         self.raise(found.faults)?;
@@ -241,7 +246,7 @@ impl<'c> Sorter<'c> {
         let has_leaves = |n: &i32| {
             let round = usize::try_from(n.rem_euclid(i32::try_from(args.len()).unwrap_or(i32::MAX).max(1)));
             let value = round.ok().and_then(|i| args.get(i));
-            let flat = value.map(|value| flatten(Root::Called("static".to_owned()), value, &self.errors));
+            let flat = value.map(|value| flatten(Root::Called("static".into()), value, &self.errors));
             flat.is_some_and(|flat| flat.is_ok_and(|flat| !flat.leaves.is_empty()))
         };
         if before_first.iter().any(has_leaves) {
@@ -290,10 +295,10 @@ impl<'c> Sorter<'c> {
     /// What a positional argument is called.
     fn root(&self, i: usize) -> Root {
         match (self.call.called.get(i), self.signature.positional.get(i)) {
-            (Some(name), _) => Root::Called(name.clone()),
-            (None, Some(name)) => Root::Called(name.to_string()),
+            (Some(name), _) => Root::Called(name.clone().into()),
+            (None, Some(name)) => Root::Named(Name::clone(name)),
             (None, None) => match self.signature.rest.flatten() {
-                Some(rest) => Root::Called(format!("{rest}[{}]", i - self.signature.positional.len())),
+                Some(rest) => Root::Rest(rest.clone(), i - self.signature.positional.len()),
                 None => Root::Argument(i),
             },
         }
@@ -325,12 +330,12 @@ impl<'c> Sorter<'c> {
         let omitted = self.signature.omitted(args.len(), kwargs);
         let mut sorted = Arguments { omitted, bindable: true, ..Arguments::default() };
         let flat = |root: Root, value: &Obj| flatten(root, value, &self.errors);
-        let mut roots = vec![(flat(Root::Called("fun".to_owned()), function)?, true)];
+        let mut roots = vec![(flat(Root::Called("fun".into()), function)?, true)];
         let none: Obj = Rc::new(Kind::None);
         sorted.positional = bound.len();
         // The rest ends in a dummy None, so that there is always a first argument. Nobody passes it.
         bound.push(none);
-        let root = |i: usize| if i == sorted.positional { Root::Called("(none)".to_owned()) } else { self.root(i) };
+        let root = |i: usize| if i == sorted.positional { Root::Called("(none)".into()) } else { self.root(i) };
         let mut arguments = bound.iter().enumerate();
         if let Some((i, first)) = arguments.next() {
             roots.push((flat(root(i), first)?, self.uses(self.signature.at(i))));
@@ -342,7 +347,7 @@ impl<'c> Sorter<'c> {
         let keywords: Vec<_> = named.iter().map(|(name, value)| (text(name), value.clone())).collect();
         for (name, value) in python::sort_by_key(keywords)? {
             let Kind::Str(name) = &*name else { unreachable!("keyword names are strings") };
-            rest_tree.push((flat(Root::Called(name.clone()), &value)?, true));
+            rest_tree.push((flat(Root::Called(name.clone().into()), &value)?, true));
             sorted.keywords.push(crate::case::Name::new(name.as_str()).expect("it was a name before"));
         }
         // `donate=`: the function goes with the rest.

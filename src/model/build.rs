@@ -204,7 +204,7 @@ impl Namespace {
                     super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
                 let value = self.build(value)?;
                 let treedef =
-                    super::flatten::flatten(super::treedef::Root::Called("tree".to_owned()), &value, &errors)?.treedef;
+                    super::flatten::flatten(super::treedef::Root::Called("tree".into()), &value, &errors)?.treedef;
                 Kind::Treedef(super::treedef::Treedef { by: self.treedefs, ..treedef })
             }
             Form::Class(name) => Kind::Class(self.class(name)?),
@@ -220,7 +220,7 @@ impl Namespace {
             Form::Closure(_) => function("closure"),
             Form::Def(def) => Kind::Function(Box::new(Function {
                 name: def.name.clone(),
-                definition: crate::case::text::to_json(def),
+                definition: crate::case::text::to_json(def).into(),
                 params: def.params.clone(),
                 defaults: def
                     .params
@@ -333,7 +333,7 @@ impl Namespace {
 }
 
 fn function(definition: &str) -> Kind {
-    Kind::Function(Box::new(Function { definition: definition.to_owned(), ..Function::default() }))
+    Kind::Function(Box::new(Function { definition: definition.into(), ..Function::default() }))
 }
 
 /// The name of what a library holds, with the library's own name: `np.sin` is `numpy.sin`. What has two names there gets one.

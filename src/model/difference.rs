@@ -4,6 +4,7 @@
 //! dicts go by their keys, those of other nodes by their places. Leaves and static leaves are compared where their nodes
 //! correspond.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
@@ -11,13 +12,15 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use super::facet::{Facet, leaf_word};
-use super::key::{CONTEXT, Key, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, static_difference};
+use super::key::{
+    CONTEXT, Key, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, below_the_fast_path, static_difference, surroundings,
+};
 use super::leaf::Aval;
 use super::object::{Kind, Obj};
 use super::python;
 use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};
 use crate::case::{Class, Layer, Name};
-use crate::spec::{Equality, LeafComponent};
+use crate::spec::{Equality, LeafComponent, Table};
 
 /// A part in which two keys differ.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -83,14 +86,15 @@ const KEYWORDS: &str = "keyword names";
 const KEY_ORDER: &str = "key order";
 
 impl Key {
-    /// Everything in which `self`, the later key, differs from `earlier`.
+    /// Everything in which `self`, the later key, differs from `earlier`, both of `table`.
     #[must_use]
-    pub fn differences(&self, earlier: &Self) -> Vec<Difference> {
+    pub fn differences(&self, earlier: &Self, table: &Table) -> Vec<Difference> {
+        let missed = below_the_fast_path(table);
         let mut comparison = Comparison::default();
         comparison.trees(&earlier.trees(), &self.trees());
         let Comparison { mut found, counterparts, .. } = comparison;
-        let before: HashMap<Place, Piece<'_>> = places(&earlier.parts).collect();
-        for (place, after) in places(&self.parts) {
+        let before: HashMap<Place, Piece<'_>> = places(&earlier.parts, table).collect();
+        for (place, after) in places(&self.parts, table) {
             let Place(path, nth) = &place;
             let counterpart = match counterparts.get(path) {
                 Some(path) => before.get(&Place(path.clone(), *nth)),
@@ -109,14 +113,14 @@ impl Key {
                     // An array of old keys has their words as a dimension more.
                     let are_keys = before.prng.is_some() != after.prng.is_some();
                     let is_same = |component| {
-                        let [before, after] = [before, &after].map(|aval| Facet::of(component, aval, self.missed));
+                        let [before, after] = [before, &after].map(|aval| Facet::of(component, aval, missed));
                         before == after
                     };
                     let place = [LeafComponent::Partition, LeafComponent::Device, LeafComponent::Memory];
                     let is_placed = before.placement.is_some() && after.placement.is_some();
                     let is_same_place = || is_placed && place.into_iter().all(is_same);
-                    for component in &self.components {
-                        let [before, after] = [before, &after].map(|aval| Facet::of(*component, aval, self.missed));
+                    for component in &table.leaf {
+                        let [before, after] = [before, &after].map(|aval| Facet::of(*component, aval, missed));
                         if before != after && !(are_keys && *component == LeafComponent::Shape) {
                             let is_spelling = *component == LeafComponent::Sharding && is_same_place();
                             let word = if is_spelling { SPELLING } else { leaf_word(*component) };
@@ -146,8 +150,8 @@ impl Key {
                 _ => {}
             }
         }
-        let after: HashSet<Place> = places(&self.parts).map(|(place, _)| place).collect();
-        for (place, before) in places(&earlier.parts).filter(|(place, _)| !after.contains(place)) {
+        let after: HashSet<Place> = places(&self.parts, table).map(|(place, _)| place).collect();
+        for (place, before) in places(&earlier.parts, table).filter(|(place, _)| !after.contains(place)) {
             if let Piece::Static(before, _) = before
                 && is_news(&found, &place.0)
             {
@@ -193,9 +197,9 @@ fn passed_otherwise(before: &[Part], after: &[Part]) -> Option<usize> {
     };
     let Plain::Number(old) = plain(before, POSITIONAL)? else { return None };
     let Plain::Number(new) = plain(after, POSITIONAL)? else { return None };
-    let Plain::Texts(were) = plain(before, KEYWORDS)? else { return None };
-    let Plain::Texts(are) = plain(after, KEYWORDS)? else { return None };
-    let only = |some: &[String], others: &[String]| some.iter().filter(|name| !others.contains(name)).count();
+    let Plain::Names(were) = plain(before, KEYWORDS)? else { return None };
+    let Plain::Names(are) = plain(after, KEYWORDS)? else { return None };
+    let only = |some: &[Name], others: &[Name]| some.iter().filter(|name| !others.contains(name)).count();
     Some(usize::try_from(old.abs_diff(new)).ok()? + only(&were, &are) + only(&are, &were))
 }
 
@@ -205,22 +209,29 @@ struct Place(String, usize);
 
 /// A part of a key, or one of its leaves.
 enum Piece<'k> {
-    Plain(&'static str, &'k Plain),
+    Plain(&'static str, Cow<'k, Plain>),
     Leaf(Rc<Aval>),
     Static(Obj, Equality),
 }
 
-fn places(parts: &[Part]) -> impl Iterator<Item = (Place, Piece<'_>)> {
+fn places<'k>(parts: &'k [Part], table: &Table) -> impl Iterator<Item = (Place, Piece<'k>)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let pieces = |part| -> Vec<(String, Piece<'_>)> {
+    let context = |name: &str, value: Option<Obj>| {
+        (name.to_owned(), Piece::Static(value.unwrap_or_else(|| Rc::new(Kind::None)), CONTEXT))
+    };
+    let pieces = move |part: &'k Part| -> Vec<(String, Piece<'k>)> {
         match part {
-            &Part::Plain(name, ref plain) => vec![(format!("({name})"), Piece::Plain(name, plain))],
+            Part::Plain(name, plain) => vec![(format!("({name})"), Piece::Plain(name, Cow::Borrowed(plain)))],
+            Part::Ambient(ambient) => surroundings(table, ambient)
+                .filter_map(|part| match part {
+                    Part::Plain(name, plain) => Some((format!("({name})"), Piece::Plain(name, Cow::Owned(plain)))),
+                    Part::Context(name, value) => Some(context(name, value)),
+                    _ => None,
+                })
+                .collect(),
             Part::Leaves(leaves) => leaves.iter().map(|(path, aval)| (path.to_string(), Piece::Leaf(aval))).collect(),
             Part::Static(path, value, by) => vec![(path.to_string(), Piece::Static(value.clone(), *by))],
-            &Part::Context(name, ref value) => {
-                let value = value.clone().unwrap_or_else(|| Rc::new(Kind::None));
-                vec![(name.to_owned(), Piece::Static(value, CONTEXT))]
-            }
+            Part::Context(name, value) => vec![context(name, value.clone())],
             Part::Tree(..) => Vec::new(),
         }
     };

@@ -4,6 +4,8 @@
 //! types where a key may have only values (`1` and `True`), and leaves out what no body can tell: addresses, the hash of an
 //! object, the order of a set, devices and commitment.
 
+use std::borrow::Cow;
+use std::fmt::{self, Write};
 use std::rc::Rc;
 
 use super::arguments::{Arguments, Item};
@@ -11,17 +13,30 @@ use super::difference::Difference;
 use super::key::Ingredients;
 use super::leaf::{Aval, Leaf, Leaves};
 use super::object::{Kind, Obj};
-use super::treedef::{TreeNode, Treedef};
+use super::treedef::{Path, TreeNode, Treedef};
+use crate::case::Name;
 
 /// What tracing can see of a call, part by part.
 #[derive(Debug, Default)]
-pub struct Digest(Vec<Part>);
+pub struct Digest {
+    parts: Vec<Part>,
+    positional: usize,
+    /// In their order.
+    keywords: Vec<Name>,
+    flags: Vec<String>,
+    user: Option<Typed>,
+}
+
+/// An object with types, as it was then.
+type Typed = Cow<'static, str>;
 
 #[derive(Debug)]
 enum Part {
-    Seen(Seen),
-    /// A tree, and its data with types as they were then.
-    Tree(Treedef, Vec<String>),
+    Function(Typed),
+    Default(Name, Typed),
+    Static(Path, Typed),
+    /// A tree and its data.
+    Tree(Treedef, Vec<Typed>),
     Leaves(Rc<Leaves>),
 }
 
@@ -37,43 +52,40 @@ impl Digest {
     /// What tracing sees of `call`.
     pub fn of(call: &Ingredients<'_>) -> Self {
         let Arguments { leaves, items, positional, keywords_in_order, .. } = call.arguments;
-        let mut parts = Vec::new();
-        let seen = |path: String, what, text| Part::Seen(Seen { path, what, text });
+        let mut parts = Vec::with_capacity(items.len() + 2);
         // Where the function is an argument like any other, it is among the items.
         if call.arguments.function_items == 0 {
-            parts.push(seen(String::new(), "function", typed(body(call.function))));
+            parts.push(Part::Function(typed(body(call.function))));
         }
         if let Kind::Function(function) = &**body(call.function) {
             let defaults = function.defaults.borrow();
             for (name, value) in defaults.iter().filter(|(name, _)| call.arguments.omitted.contains(name)) {
-                parts.push(seen(name.to_string(), "default", typed(value)));
+                parts.push(Part::Default(name.clone(), typed(value)));
             }
         }
         parts.extend(items.iter().map(|item| match item {
-            Item::Static { path, value, .. } => seen(path.to_string(), "static value", typed(value)),
+            Item::Static { path, value, .. } => Part::Static(path.clone(), typed(value)),
             Item::Tree(treedef) => {
                 let data = treedef.nodes().iter().flat_map(TreeNode::data);
                 Part::Tree(treedef.clone(), data.map(|(_, data)| typed(data)).collect())
             }
         }));
         parts.push(Part::Leaves(Rc::clone(leaves)));
-        let names: Vec<_> = keywords_in_order.iter().map(ToString::to_string).collect();
-        let user = call.ambient.user.as_ref().map_or_else(|| "NoneType".to_owned(), typed);
-        parts.extend([
-            seen(String::new(), "positional arguments", positional.to_string()),
-            seen(String::new(), "order of keywords", names.join(", ")),
-            seen(String::new(), "flags", call.ambient.seen.join(", ")),
-            seen(String::new(), "user context", user),
-        ]);
-        Self(parts)
+        Self {
+            parts,
+            positional: *positional,
+            keywords: keywords_in_order.clone(),
+            flags: call.ambient.seen.clone(),
+            user: call.ambient.user.as_ref().map(typed),
+        }
     }
 
     /// The first thing that a call sees which the program that serves it was not traced from.
     pub fn difference(&self, traced: &Self) -> Option<Difference> {
-        if self.0.len() == traced.0.len() && self.0.iter().zip(&traced.0).all(|(now, then)| now.is_plainly(then)) {
+        if self.is_plainly(traced) {
             return None;
         }
-        let [all, then_all] = [self, traced].map(|digest| digest.0.iter().flat_map(Part::all).collect::<Vec<_>>());
+        let [all, then_all] = [self, traced].map(Self::all);
         let differs = all.iter().zip(&then_all).find(|(now, then)| now != then);
         let lengths = || (all.len() != then_all.len()).then(|| (all.last(), then_all.last()));
         let (now, then) = match differs {
@@ -88,13 +100,37 @@ impl Digest {
             after: said(&now.text),
         })
     }
+
+    /// Whether it is the same without a look at the paths of nodes.
+    fn is_plainly(&self, other: &Self) -> bool {
+        self.positional == other.positional
+            && self.keywords == other.keywords
+            && self.flags == other.flags
+            && self.user == other.user
+            && self.parts.len() == other.parts.len()
+            && self.parts.iter().zip(&other.parts).all(|(now, then)| now.is_plainly(then))
+    }
+
+    fn all(&self) -> Vec<Seen> {
+        let seen = |what, text| Seen { path: String::new(), what, text };
+        let names: Vec<_> = self.keywords.iter().map(Name::as_str).collect();
+        let whole = [
+            seen("positional arguments", self.positional.to_string()),
+            seen("order of keywords", names.join(", ")),
+            seen("flags", self.flags.join(", ")),
+            seen("user context", self.user.as_deref().unwrap_or("NoneType").to_owned()),
+        ];
+        self.parts.iter().flat_map(Part::all).chain(whole).collect()
+    }
 }
 
 impl Part {
     /// Whether it is the same without a look at paths: where the data are the same, they are.
     fn is_plainly(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Seen(a), Self::Seen(b)) => a == b,
+            (Self::Function(a), Self::Function(b)) => a == b,
+            (Self::Default(a, mine), Self::Default(b, others)) => a == b && mine == others,
+            (Self::Static(a, mine), Self::Static(b, others)) => a == b && mine == others,
             (Self::Tree(a, mine), Self::Tree(b, others)) => {
                 let nodes = || a.nodes().iter().zip(b.nodes());
                 a.tree.root == b.tree.root
@@ -110,8 +146,11 @@ impl Part {
     }
 
     fn all(&self) -> Vec<Seen> {
+        let seen = |path: &str, what, text: &str| vec![Seen { path: path.to_owned(), what, text: text.to_owned() }];
         match self {
-            Self::Seen(seen) => vec![seen.clone()],
+            Self::Function(text) => seen("", "function", text),
+            Self::Default(name, text) => seen(name.as_str(), "default", text),
+            Self::Static(path, text) => seen(&path.to_string(), "static value", text),
             Self::Leaves(leaves) => {
                 let seen =
                     |leaf: Leaf<'_>| Seen { path: leaf.path().to_string(), what: "aval", text: leaf.aval.to_string() };
@@ -125,7 +164,7 @@ impl Part {
                     let data = node.data().iter().zip(&mut typed).map(|((label, _), text)| Seen {
                         path: format!("{path}{label}"),
                         what: "aux data",
-                        text: text.clone(),
+                        text: text.to_string(),
                     });
                     let data: Vec<_> = data.collect();
                     all.push(Seen { path, what: "structure", text: format!("{} of {}", node.word(), node.arity) });
@@ -156,49 +195,84 @@ pub(super) fn body(function: &Obj) -> &Obj {
 }
 
 /// An object with the types of everything in it.
-pub(super) fn typed(obj: &Obj) -> String {
-    let all = |items: &[Obj]| items.iter().map(typed).collect::<Vec<_>>().join(", ");
-    let pairs = |items: &[(Obj, Obj)]| {
-        items.iter().map(|(key, value)| format!("{}: {}", typed(key), typed(value))).collect::<Vec<_>>().join(", ")
-    };
-    let sorted = |items: &[Obj]| {
-        let mut texts: Vec<_> = items.iter().map(typed).collect();
-        texts.sort();
-        texts.join(", ")
-    };
-    let named = |items: &[(crate::case::Name, Obj)]| {
-        items.iter().map(|(name, value)| format!("{name}={}", typed(value))).collect::<Vec<_>>().join(", ")
-    };
+pub(super) fn typed(obj: &Obj) -> Typed {
     match &**obj {
-        Kind::Tuple(items) => format!("tuple({})", all(items)),
-        Kind::List(items) => format!("list({})", all(items)),
-        Kind::Set(items) => format!("set({})", sorted(items)),
-        Kind::Frozenset(items) => format!("frozenset({})", sorted(items)),
-        Kind::Dict(items) => format!("dict({})", pairs(items)),
-        Kind::OrderedDict(items) => format!("OrderedDict({})", pairs(items)),
-        Kind::DefaultDict(factory, items) => format!("defaultdict({}, {})", typed(factory), pairs(items)),
-        Kind::MappingProxy(items) => format!("mappingproxy({})", pairs(items)),
-        Kind::Namedtuple(class, items) => format!("{}({})", class.name, all(items)),
-        Kind::Node { class, children, aux, .. } => format!("{}({}; {})", class.name, all(children), typed(aux)),
-        Kind::Record { class, fields } => format!("{}({})", class.name, named(fields)),
-        Kind::Instance { class, value, .. } => format!("{}({})", class.name, typed(&value.borrow())),
-        Kind::Derived { class, base } => format!("{}({})", class.name, typed(base)),
-        Kind::Member { class, number } => format!("{}({number})", class.name),
-        Kind::Class(class) => format!("class {}", class.name),
-        Kind::Partial { func, args, kwargs } => format!("partial({}, {}, {})", typed(func), all(args), named(kwargs)),
-        Kind::TreePartial { func, args, kwargs } => {
-            format!("Partial({}, {}, {})", typed(func), all(args), named(kwargs))
+        Kind::None => Typed::Borrowed("None"),
+        Kind::Function(_) => Typed::Borrowed("function"),
+        _ => {
+            let mut text = String::with_capacity(32);
+            write!(text, "{}", WithTypes(obj)).expect("a String takes whatever comes");
+            Typed::Owned(text)
         }
-        Kind::Method { of, name, .. } => format!("{}({})", name.as_deref().unwrap_or("method"), typed(of)),
-        Kind::ModuleMethod(of) => format!("BoundMethod({})", typed(of)),
-        Kind::ModuleWrapper(by, func) => format!("{by}({})", typed(func)),
-        Kind::Jitted(func)
-        | Kind::Wrapper(func, _)
-        | Kind::Checkpointed(func)
-        | Kind::Mapped(func)
-        | Kind::Opaque(func) => format!("wrapper({})", typed(func)),
-        Kind::Function(_) => "function".to_owned(),
-        Kind::Array(array) => format!("array {}{:?}", array.dtype, array.shape),
-        plain => format!("{plain:?}"),
+    }
+}
+
+/// Shows an object with the types of everything in it.
+struct WithTypes<'o>(&'o Obj);
+
+/// Several things, with `, ` between them.
+struct Listed<I>(I);
+
+impl<I: Iterator<Item: fmt::Display> + Clone> fmt::Display for Listed<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.clone().enumerate().try_for_each(|(i, item)| write!(f, "{}{item}", if i > 0 { ", " } else { "" }))
+    }
+}
+
+impl fmt::Display for WithTypes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = |items| Listed(<[Obj]>::iter(items).map(WithTypes));
+        let pairs = |items| Listed(<[(Obj, Obj)]>::iter(items).map(|(key, value)| Pair(WithTypes(key), ": ", value)));
+        let named = |items| Listed(<[(Name, Obj)]>::iter(items).map(|(name, value)| Pair(name, "=", value)));
+        let sorted = |items: &[Obj]| {
+            let mut texts: Vec<_> = items.iter().map(typed).collect();
+            texts.sort();
+            texts.join(", ")
+        };
+        match &**self.0 {
+            Kind::Tuple(items) => write!(f, "tuple({})", all(items)),
+            Kind::List(items) => write!(f, "list({})", all(items)),
+            Kind::Set(items) => write!(f, "set({})", sorted(items)),
+            Kind::Frozenset(items) => write!(f, "frozenset({})", sorted(items)),
+            Kind::Dict(items) => write!(f, "dict({})", pairs(items)),
+            Kind::OrderedDict(items) => write!(f, "OrderedDict({})", pairs(items)),
+            Kind::DefaultDict(factory, items) => write!(f, "defaultdict({}, {})", WithTypes(factory), pairs(items)),
+            Kind::MappingProxy(items) => write!(f, "mappingproxy({})", pairs(items)),
+            Kind::Namedtuple(class, items) => write!(f, "{}({})", class.name, all(items)),
+            Kind::Node { class, children, aux, .. } => {
+                write!(f, "{}({}; {})", class.name, all(children), WithTypes(aux))
+            }
+            Kind::Record { class, fields } => write!(f, "{}({})", class.name, named(fields)),
+            Kind::Instance { class, value, .. } => write!(f, "{}({})", class.name, WithTypes(&value.borrow())),
+            Kind::Derived { class, base } => write!(f, "{}({})", class.name, WithTypes(base)),
+            Kind::Member { class, number } => write!(f, "{}({number})", class.name),
+            Kind::Class(class) => write!(f, "class {}", class.name),
+            Kind::Partial { func, args, kwargs } => {
+                write!(f, "partial({}, {}, {})", WithTypes(func), all(args), named(kwargs))
+            }
+            Kind::TreePartial { func, args, kwargs } => {
+                write!(f, "Partial({}, {}, {})", WithTypes(func), all(args), named(kwargs))
+            }
+            Kind::Method { of, name, .. } => write!(f, "{}({})", name.as_deref().unwrap_or("method"), WithTypes(of)),
+            Kind::ModuleMethod(of) => write!(f, "BoundMethod({})", WithTypes(of)),
+            Kind::ModuleWrapper(by, func) => write!(f, "{by}({})", WithTypes(func)),
+            Kind::Jitted(func)
+            | Kind::Wrapper(func, _)
+            | Kind::Checkpointed(func)
+            | Kind::Mapped(func)
+            | Kind::Opaque(func) => write!(f, "wrapper({})", WithTypes(func)),
+            Kind::Function(_) => f.write_str("function"),
+            Kind::Array(array) => write!(f, "array {}{:?}", array.dtype, array.shape),
+            plain => write!(f, "{plain:?}"),
+        }
+    }
+}
+
+/// A key or name before a value.
+struct Pair<'o, K>(K, &'static str, &'o Obj);
+
+impl<K: fmt::Display> fmt::Display for Pair<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.0, self.1, WithTypes(self.2))
     }
 }

@@ -81,7 +81,7 @@ impl Simulation<'_> {
     /// What `f.clear_cache()` does (`jax/_src/pjit.py`, `jit_evict_fn`): the fast path of this wrapper, and of those that share
     /// it, and the jaxprs of the function.
     fn evict(&mut self, owner: &Obj, name: Option<&Name>, function: &Obj, options: &JitOptions) {
-        let ambient = Ambient::default();
+        let ambient = Rc::<Ambient>::default();
         let call = Invocation { function, args: &[], kwargs: &[], options, x64: false, called: &[], objects: false };
         let arguments = sort(self.profile, &call).unwrap_or_default();
         let wrapper = Ingredients {

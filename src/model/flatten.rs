@@ -10,7 +10,7 @@ use rustc_hash::FxHasher;
 
 use super::object::{ClassObject, Kind, Obj, Raised};
 use super::python;
-use super::treedef::{Label, More, NodeKind, Root, Tree, TreeNode, Treedef};
+use super::treedef::{Label, More, NodeKind, Nodes, Root, Tree, TreeNode, Treedef};
 use crate::case::{Class, Name};
 use crate::spec::{Equality, Profile};
 
@@ -57,14 +57,14 @@ pub fn flatten_among(
     modules: &mut Vec<Obj>,
     each: impl FnMut(u32, &Obj),
 ) -> Result<Treedef, Raised> {
-    let mut flattener = Flattener { nodes: Vec::new(), hasher: FxHasher::default(), errors, modules };
+    let mut flattener = Flattener { nodes: Nodes::new(), hasher: FxHasher::default(), errors, modules };
     flattener.visit(obj, each)?;
     tree.complete(flattener.nodes, flattener.hasher.finish());
     Ok(Treedef { tree: Rc::clone(tree), by: Equality::default() })
 }
 
 struct Flattener<'e> {
-    nodes: Vec<TreeNode>,
+    nodes: Nodes,
     hasher: FxHasher,
     errors: &'e FlattenErrors<'e>,
     modules: &'e mut Vec<Obj>,

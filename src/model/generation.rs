@@ -19,7 +19,7 @@ pub struct Generations {
 #[derive(Debug)]
 struct Wrapper {
     of: Weak<Kind>,
-    options: JitOptions,
+    options: Box<JitOptions>,
     name: Option<Name>,
     generation: u64,
 }
@@ -39,7 +39,7 @@ impl Generations {
     pub fn of(&self, name: Option<&Name>, function: &Obj, options: &JitOptions) -> Option<u64> {
         let is_it = |known: &&Wrapper| {
             known.name.as_ref() == name
-                && known.options == *options
+                && *known.options == *options
                 && known.of.upgrade().is_some_and(|of| Rc::ptr_eq(&of, function))
         };
         self.known.iter().find(is_it).map(|known| known.generation)
@@ -52,7 +52,8 @@ impl Generations {
         }
         if is_kept(call) {
             let (name, of) = (call.wrapper.clone(), Rc::downgrade(function));
-            self.known.push(Wrapper { of, options: options.clone(), name, generation: self.generation });
+            let options = Box::new(options.clone());
+            self.known.push(Wrapper { of, options, name, generation: self.generation });
         }
         self.generation
     }

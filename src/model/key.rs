@@ -1,13 +1,16 @@
 //! Keys: what a table has of a call, and how two keys differ.
 //!
-//! A key is hashed as a whole first; only keys with equal hashes are compared, part by part in order, and a comparison
-//! that raises is reached only if nothing before it differed.
+//! A key is hashed first; only keys with equal hashes are compared. What the model itself compares comes first, then what
+//! Python does, part by part in order: a comparison that raises is reached only if nothing before it differed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 use std::rc::Rc;
 
 use rustc_hash::FxHasher;
+use smallvec::{SmallVec, smallvec};
 
 use super::ambient::{Ambient, Mesh};
 use super::arguments::{Arguments, Invocation, Item};
@@ -19,17 +22,14 @@ use super::python;
 use super::table::Program;
 use super::treedef::{Path, Treedef};
 use crate::case::{Donate, JitOptions, Name, Placement, Value, Via};
-use crate::spec::{CallComponent, ComparisonErrors, ContextComponent, Equality, LeafComponent, Table, TableName};
+use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call.
 #[derive(Debug)]
 pub struct Key {
+    /// Of all that Python compares by its hash, and of enough else to tell most keys apart.
     hash: u64,
     pub(super) parts: Vec<Part>,
-    /// The parts of each leaf that count.
-    pub(super) components: Vec<LeafComponent>,
-    /// Whether the fast path was missed, below which some leaves look different.
-    pub(super) missed: bool,
 }
 
 #[derive(Debug)]
@@ -38,7 +38,9 @@ pub(super) enum Part {
     Plain(&'static str, Plain),
     Leaves(Avals),
     Static(Path, Obj, Equality),
-    /// An object of the context: compared by `==`, like all of them.
+    /// What surrounds the call, as far as the table has it.
+    Ambient(Rc<Ambient>),
+    /// An object of that: compared by `==`, like all of them.
     Context(&'static str, Option<Obj>),
     Tree(Treedef, Equality),
 }
@@ -64,23 +66,31 @@ impl Avals {
         self.leaves.iter().filter(|leaf| self.has(leaf)).map(|leaf| (leaf.path(), self.of(&leaf)))
     }
 
-    /// Adds to the hash what counts of each leaf.
-    fn hash(&self, hasher: &mut FxHasher, components: &[LeafComponent], missed: bool) {
+    /// Adds the shape and dtype of each leaf to the hash, as far as they count.
+    fn hash(&self, hasher: &mut FxHasher, components: &[LeafComponent]) {
+        let [shape, dtype] =
+            [LeafComponent::Shape, LeafComponent::CanonicalDtype].map(|component| components.contains(&component));
         let (leaves, traits) = self.leaves.by_traits();
         let hash = |leaf: &Traits| {
-            let (mut hasher, aval) = (FxHasher::default(), self.of(leaf));
-            components.iter().for_each(|component| Facet::of(*component, &aval, missed).hash(&mut hasher));
+            let mut hasher = FxHasher::default();
+            shape.then(|| leaf.aval.shape.hash(&mut hasher));
+            dtype.then(|| leaf.aval.dtype.hash(&mut hasher));
             self.has(leaf).then(|| hasher.finish())
         };
-        let hashes: Vec<_> = traits.iter().map(hash).collect();
+        let hashes: SmallVec<[_; 8]> = traits.iter().map(hash).collect();
         leaves.filter_map(|i| hashes[i]).for_each(|hash| hasher.write_u64(hash));
     }
 
-    fn same(&self, other: &Self, same: impl Fn(&Aval, &Aval) -> bool) -> bool {
+    fn same(&self, other: &Self, table: &Table) -> bool {
+        let missed = below_the_fast_path(table);
+        let same = |a: &Aval, b: &Aval| {
+            let facet = |component: &LeafComponent, aval| Facet::of(*component, aval, missed);
+            a == b || table.leaf.iter().all(|component| facet(component, a) == facet(component, b))
+        };
         let ((mine, traits), (others, others_traits)) = (self.leaves.by_traits(), other.leaves.by_traits());
         let mut others = others.filter(|i| other.has(&others_traits[*i]));
         // For the traits of mine, those of others that were found to be the same.
-        let mut known = vec![None; traits.len()];
+        let mut known: SmallVec<[_; 8]> = smallvec![None; traits.len()];
         let all_same = mine.filter(|i| self.has(&traits[*i])).all(|i| {
             others.next().is_some_and(|j| {
                 let met = known[i].replace(j);
@@ -91,12 +101,17 @@ impl Avals {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Plain {
     Number(u64),
     Numbers(Vec<u64>),
     Mask(Vec<bool>),
     Texts(Vec<String>),
+    Names(Vec<Name>),
+    /// The options of a wrapper, and its name if it isn't the first one.
+    Wrapper(Box<(Cow<'static, str>, Option<Name>)>),
+    /// The text of a function.
+    Definition(Rc<str>),
     Flag(bool),
 }
 
@@ -109,6 +124,12 @@ impl fmt::Display for Plain {
                 write!(f, "{} leaves, {} of them arrays", mask.len(), mask.iter().filter(|d| **d).count())
             }
             Self::Texts(texts) => write!(f, "[{}]", texts.join(", ")),
+            Self::Names(names) => write!(f, "[{}]", names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")),
+            Self::Wrapper(wrapper) => {
+                let (options, name) = &**wrapper;
+                write!(f, "[{options}, {}]", name.as_ref().map_or("the first", Name::as_str))
+            }
+            Self::Definition(text) => write!(f, "[{text}]"),
             Self::Flag(flag) => write!(f, "{flag}"),
         }
     }
@@ -148,7 +169,7 @@ pub struct Ingredients<'c> {
     /// What the arguments were sorted from, where what is called inside may sort them otherwise.
     pub invocation: Option<&'c Invocation<'c>>,
     pub options: &'c JitOptions,
-    pub ambient: &'c Ambient,
+    pub ambient: &'c Rc<Ambient>,
     /// How the function is used.
     pub via: Via,
     /// The name of the wrapper, where a function has several.
@@ -181,7 +202,7 @@ impl Key {
     }
 
     fn without(skipped: usize, table: &Table, call: &Ingredients<'_>, above: Option<Program>) -> Self {
-        let mut parts = Vec::with_capacity(5 + table.call.len() + table.context.len() + call.arguments.items.len());
+        let mut parts = Vec::with_capacity(4 + table.call.len() + call.arguments.items.len());
         if let Some(program) = above {
             parts.push(Part::Plain(PROGRAM, Plain::Number(program.0)));
         }
@@ -201,27 +222,32 @@ impl Key {
         for component in &table.call {
             parts.push(call_part(*component, call));
         }
-        for component in &table.context {
-            parts.push(context_part(*component, table.table, call.ambient));
+        if !table.context.is_empty() {
+            parts.push(Part::Ambient(Rc::clone(call.ambient)));
         }
         let mut hasher = FxHasher::default();
         for part in &parts {
             match part {
-                Part::Plain(name, plain) => (name, plain).hash(&mut hasher),
-                // A value of the context that can't be hashed has no key.
-                Part::Context(_, Some(value)) => python::hash(value).unwrap_or_default().hash(&mut hasher),
-                Part::Context(..) | Part::Static(..) | Part::Leaves(_) | Part::Tree(..) => {}
+                Part::Plain(_, Plain::Number(number)) => hasher.write_u64(*number),
+                Part::Ambient(ambient) => {
+                    let values = table.context.iter().filter_map(|component| match component {
+                        ContextComponent::XlaMetadata => ambient.xla_metadata.as_ref(),
+                        ContextComponent::User => ambient.user.as_ref(),
+                        _ => None,
+                    });
+                    // A value that can't be hashed has no key.
+                    values.for_each(|value| hasher.write_u64(python::hash(value).unwrap_or_default()));
+                }
+                _ => {}
             }
         }
-        let missed = table.table != TableName::Dispatch;
         if !table.leaf.is_empty() {
             let lowered = matches!(table.table, TableName::Lower | TableName::Compile | TableName::Persistent);
             let leaves = Avals { leaves: Rc::clone(&call.arguments.leaves), lowered };
-            leaves.hash(&mut hasher, &table.leaf, missed);
+            leaves.hash(&mut hasher, &table.leaf);
             parts.push(Part::Leaves(leaves));
         }
         if !call.arguments.mask.is_empty() && table.statics.is_some() {
-            call.arguments.mask.hash(&mut hasher);
             parts.push(Part::Plain(MASK, Plain::Mask(call.arguments.mask.clone())));
         }
         for item in &call.arguments.items[skipped..] {
@@ -232,21 +258,21 @@ impl Key {
                         continue;
                     };
                     if by.hash {
-                        hash.hash(&mut hasher);
+                        hasher.write_u64(*hash);
                     }
                     parts.push(Part::Static(path.clone(), value.clone(), by));
                 }
                 Item::Tree(treedef) => {
                     if let Some(by) = table.tree {
                         if by.hash {
-                            treedef.structure_hash().hash(&mut hasher);
+                            hasher.write_u64(treedef.structure_hash());
                         }
                         parts.push(Part::Tree(treedef.clone(), by));
                     }
                 }
             }
         }
-        Self { hash: hasher.finish(), parts, components: table.leaf.clone(), missed }
+        Self { hash: hasher.finish(), parts }
     }
 
     /// What the keys of a wrapper's own table have in common: those of the calls of all wrappers that share it.
@@ -269,38 +295,60 @@ impl Key {
         parts.eq(wrapper.iter().map(|(name, plain)| (*name, plain)))
     }
 
-    /// Whether the keys are the same; an error where a comparison that is reached raises, as the table shows it.
-    pub fn same(&self, other: &Self, errors: &ComparisonErrors) -> Result<bool, Raised> {
+    /// Whether the keys, both of `table`, are the same; an error where a comparison that is reached raises, as the table
+    /// shows it.
+    pub fn same(&self, other: &Self, table: &Table) -> Result<bool, Raised> {
+        if self.hash != other.hash || self.parts.len() != other.parts.len() {
+            return Ok(false);
+        }
+        let mut parts = self.parts.iter().zip(&other.parts);
+        if !parts.clone().all(|(a, b)| a.is_plainly(b, table)) {
+            return Ok(false);
+        }
+        parts.try_fold(true, |same, (a, b)| Ok(same && a.same(b, table)?))
+    }
+}
+
+impl Part {
+    /// Whether nothing differs that the model itself compares.
+    fn is_plainly(&self, other: &Self, table: &Table) -> bool {
+        match (self, other) {
+            (Self::Plain(a, mine), Self::Plain(b, others)) => a == b && mine == others,
+            (Self::Leaves(a), Self::Leaves(b)) => a.same(b, table),
+            (Self::Ambient(a), Self::Ambient(b)) => {
+                let mut pairs = surroundings(table, a).zip(surroundings(table, b));
+                Rc::ptr_eq(a, b) || pairs.all(|(a, b)| a.is_plainly(&b, table))
+            }
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+
+    /// Whether nothing differs that Python compares.
+    fn same(&self, other: &Self, table: &Table) -> Result<bool, Raised> {
+        let errors = &table.comparison_raises;
         let shown = |class: &Option<String>| {
             let class = class.clone();
             move |raised| class.map_or(raised, Raised)
         };
-        if self.hash != other.hash || self.parts.len() != other.parts.len() {
-            return Ok(false);
-        }
-        for (a, b) in self.parts.iter().zip(&other.parts) {
-            let same = match (a, b) {
-                (Part::Plain(_, a), Part::Plain(_, b)) => a == b,
-                (Part::Leaves(a), Part::Leaves(b)) => a.same(b, |a, b| {
-                    let facet = |component: &LeafComponent, aval, missed| Facet::of(*component, aval, missed);
-                    self.components.iter().all(|it| facet(it, a, self.missed) == facet(it, b, other.missed))
-                }),
-                (Part::Static(_, a, by), Part::Static(_, b, _)) => {
-                    statics_same(a, b, *by).map_err(shown(&errors.statics))?
-                }
-                (Part::Context(_, None), Part::Context(_, None)) => true,
-                (Part::Context(_, Some(a)), Part::Context(_, Some(b))) => {
-                    statics_same(a, b, CONTEXT).map_err(shown(&errors.statics))?
-                }
-                (Part::Tree(a, by), Part::Tree(b, _)) => a.same(b, *by).map_err(shown(&errors.tree))?,
-                _ => false,
-            };
-            if !same {
-                return Ok(false);
+        match (self, other) {
+            (Self::Static(_, a, by), Self::Static(_, b, _)) => statics_same(a, b, *by).map_err(shown(&errors.statics)),
+            (Self::Ambient(a), Self::Ambient(b)) if !Rc::ptr_eq(a, b) => {
+                let mut pairs = surroundings(table, a).zip(surroundings(table, b));
+                pairs.try_fold(true, |same, (a, b)| Ok(same && a.same(&b, table)?))
             }
+            (Self::Context(_, Some(a)), Self::Context(_, Some(b))) => {
+                statics_same(a, b, CONTEXT).map_err(shown(&errors.statics))
+            }
+            (Self::Context(_, a), Self::Context(_, b)) => Ok(a.is_none() == b.is_none()),
+            (Self::Tree(a, by), Self::Tree(b, _)) => a.same(b, *by).map_err(shown(&errors.tree)),
+            _ => Ok(true),
         }
-        Ok(true)
     }
+}
+
+/// Whether it is asked only once the fast path was missed, below which some leaves look different.
+pub(super) fn below_the_fast_path(table: &Table) -> bool {
+    table.table != TableName::Dispatch
 }
 
 fn statics_same(a: &Obj, b: &Obj, by: Equality) -> Result<bool, Raised> {
@@ -356,19 +404,17 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         CallComponent::PositionalCount => {
             Part::Plain("number of positional arguments", Plain::Number(arguments.positional as u64))
         }
-        CallComponent::KeywordNames => {
-            Part::Plain("keyword names", texts(&mut arguments.keywords.iter().map(ToString::to_string)))
-        }
+        CallComponent::KeywordNames => Part::Plain("keyword names", Plain::Names(arguments.keywords.clone())),
         CallComponent::StaticPositions => Part::Plain(
             "static positions",
             Plain::Numbers(arguments.static_positions.iter().map(|i| *i as u64).collect()),
         ),
         CallComponent::Definition => Part::Plain(
             "definition",
-            texts(&mut std::iter::once(match &**call.function {
-                Kind::Function(function) => function.definition.clone(),
-                _ => String::new(),
-            })),
+            Plain::Definition(match &**call.function {
+                Kind::Function(function) => Rc::clone(&function.definition),
+                _ => Rc::default(),
+            }),
         ),
         CallComponent::ArgumentNames => {
             Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path().called())))
@@ -393,7 +439,9 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         CallComponent::ModuleName => {
             Part::Plain("name of the module", texts(&mut module_name(call.function).map(str::to_owned).into_iter()))
         }
-        CallComponent::Options => Part::Plain("options", texts(&mut std::iter::once(written(call.options)))),
+        CallComponent::Options => {
+            Part::Plain("options", texts(&mut std::iter::once(written(call.options).into_owned())))
+        }
         CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
         CallComponent::CompilerOptions => Part::Plain(
             "compiler options",
@@ -414,8 +462,7 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             Part::Plain("shardings", texts(&mut any.then(|| options().to_string()).into_iter()))
         }
         CallComponent::Wrapper => {
-            let name = call.wrapper.map_or("the first", Name::as_str).to_owned();
-            Part::Plain(WRAPPER, texts(&mut [written(call.options), name].into_iter()))
+            Part::Plain(WRAPPER, Plain::Wrapper(Box::new((written(call.options), call.wrapper.cloned()))))
         }
         CallComponent::WrapperWithShardings => {
             let is_given = call.options.in_shardings.is_some() || call.options.out_shardings.is_some();
@@ -427,7 +474,7 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             Part::Plain("out_shardings", texts(&mut out_sharding(call).map(word).into_iter()))
         }
         CallComponent::OutMesh => {
-            let mesh = out_sharding(call).and_then(|at| at.sharding.as_ref()).map(sharding_type);
+            let mesh = out_sharding(call).and_then(|at| at.sharding.as_deref()).map(sharding_type);
             Part::Plain("mesh of out_shardings", texts(&mut mesh.into_iter()))
         }
         CallComponent::OutDevices => {
@@ -438,20 +485,25 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
 }
 
 /// The options in a text that tells them apart.
-fn written(options: &JitOptions) -> String {
+fn written(options: &JitOptions) -> Cow<'static, str> {
     // That equinox warns is no part of what it asks jax for.
     let silent = match options.donate {
         Some(Donate::Warn) => Donate::All,
         Some(Donate::WarnExceptFirst) => Donate::AllExceptFirst,
-        _ if options.is_empty() => return "{}".to_owned(),
-        _ => return crate::case::text::to_json(options),
+        _ if options.is_empty() => return "{}".into(),
+        _ => return crate::case::text::to_json(options).into(),
     };
-    crate::case::text::to_json(&JitOptions { donate: Some(silent), ..options.clone() })
+    crate::case::text::to_json(&JitOptions { donate: Some(silent), ..options.clone() }).into()
 }
 
 /// Where the results have to be. A body that uses nothing has none.
 pub(super) fn out_sharding<'c>(call: &Ingredients<'c>) -> Option<&'c Placement> {
     call.options.out_shardings.as_ref().filter(|_| call.arguments.leaves.iter().any(|leaf| leaf.kept))
+}
+
+/// The parts of what surrounds a call that `table` has.
+pub(super) fn surroundings(table: &Table, ambient: &Ambient) -> impl Iterator<Item = Part> {
+    table.context.iter().map(|component| context_part(*component, table.table, ambient))
 }
 
 fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient) -> Part {

@@ -5,6 +5,8 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::object::{Kind, Obj, Raised};
 use super::treedef::{Path, Tree};
 use crate::case::{Array, Class, Dtype, Library, Placement, Prng};
@@ -13,7 +15,7 @@ use crate::spec::LeafKind;
 /// What tracing sees of a dynamic leaf, and what the layers around it see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aval {
-    pub shape: Vec<u64>,
+    pub shape: SmallVec<[u64; 4]>,
     pub dtype: Dtype,
     pub prng: Option<Prng>,
     /// Whether it is a reference to such an array.
@@ -40,8 +42,8 @@ impl fmt::Display for Aval {
 /// The dynamic leaves of a call, in order. What many have in common is there once.
 #[derive(Debug, Clone, Default)]
 pub struct Leaves {
-    leaves: Vec<Stored>,
-    traits: Vec<Traits>,
+    leaves: SmallVec<[Stored; 4]>,
+    traits: SmallVec<[Traits; 2]>,
     /// The objects, for calls where it matters which they are.
     objects: Vec<Obj>,
 }
@@ -244,7 +246,7 @@ fn fits(value: i128, x64: bool) -> bool {
 pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
     let plain = |dtype: &str, weak: bool| {
         Some(Aval {
-            shape: Vec::new(),
+            shape: SmallVec::new(),
             dtype: Dtype::named(dtype)?.canonical(x64),
             prng: None,
             is_ref: false,
@@ -269,7 +271,7 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
             Some(aval)
         }
         Kind::Array(array) => Some(Aval {
-            shape: array.shape.clone(),
+            shape: SmallVec::from_slice(&array.shape),
             // A jax.Array that was made under x64 keeps its dtype without it.
             dtype: match array.library {
                 Library::Numpy { .. } => array.dtype.canonical(x64),

@@ -188,7 +188,7 @@ pub struct Function {
     /// What it is called where it is shown.
     pub name: Option<String>,
     /// Where it is defined: functions of the same definition share it.
-    pub definition: String,
+    pub definition: Rc<str>,
     /// Its parameters; `*args, **kwargs` if not given.
     pub params: Option<Vec<Param>>,
     /// The defaults at the moment, by parameter.

@@ -45,7 +45,7 @@ enum Body {
 
 /// The name of the module that the function is lowered to, if it is a plain one.
 pub(super) fn module_name(function: &Obj) -> Option<&'static str> {
-    Some(if plain(function)?.definition == "lambda" { "<lambda>" } else { "f" })
+    Some(if &*plain(function)?.definition == "lambda" { "<lambda>" } else { "f" })
 }
 
 /// The function, or that of a wrapper, if its body is no other function's look-up.
@@ -110,6 +110,7 @@ impl Body {
             Item::Tree(_) => None,
         });
         let seen = [&ambient.trace, &ambient.seen].into_iter().flatten().cloned();
+        let seen = seen.map(std::borrow::Cow::Owned);
         let on = || format!("{} {}", statics.chain(seen).collect::<Vec<_>>().join(", "), ambient.x64);
         Ok(match (&function.computes, function.is_source || function.returns.is_some()) {
             (Some(word), _) => Self::Word(word.clone(), on()),
@@ -130,7 +131,7 @@ impl Simulation<'_> {
             Err(what) => return self.is_unknown(what),
         };
         let key = Key::of(table, call, None);
-        let same = |file: &&File| file.key.same(&key, &table.comparison_raises) == Ok(true);
+        let same = |file: &&File| file.key.same(&key, table) == Ok(true);
         let alike: Vec<_> = self.files.iter().filter(same).map(|file| file.body.is_as(&body)).collect();
         if alike.contains(&Some(true)) {
             return true;

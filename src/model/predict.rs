@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::ambient::Ambient;
 use super::arguments::{Arguments, Invocation, refused, sort};
 use super::buffers::Gone;
@@ -49,7 +51,7 @@ pub struct Objects {
     function: Obj,
     args: Vec<Obj>,
     kwargs: Vec<(Name, Obj)>,
-    ambient: Ambient,
+    ambient: Rc<Ambient>,
 }
 
 /// What the model says of one call.
@@ -102,12 +104,14 @@ pub struct Simulation<'c> {
     pub(super) function: Obj,
     pub(super) wrappers: Wrappers,
     pub(super) generations: Generations,
-    pub(super) tables: Vec<Entries>,
+    pub(super) tables: SmallVec<[Entries; 8]>,
     /// What each program was traced from, in the order of their numbers.
     pub(super) programs: Vec<Rc<Digest>>,
     /// The primitives that eager loops made.
     pub(super) primitives: Vec<(Primitive, Program)>,
     gone: Gone,
+    /// What surrounds a call that nothing surrounds.
+    nothing: Rc<Ambient>,
     /// The files of the persistent cache.
     pub(super) files: Vec<File>,
     /// What the call that is being served does that the model doesn't know.
@@ -153,6 +157,7 @@ impl<'c> Simulation<'c> {
             programs,
             primitives,
             gone,
+            nothing: Rc::default(),
             files: Vec::new(),
             unknown: None,
             compiled,
@@ -344,7 +349,7 @@ impl<'c> Simulation<'c> {
             return Err(unknown);
         }
         let stale = match (&outcome, &sorted) {
-            (Ok(Served { program: Some(program), .. }), Ok(arguments)) => {
+            (Ok(Served { program: Some(program), is_new, .. }), Ok(arguments)) => {
                 let now = Ingredients {
                     function,
                     arguments,
@@ -356,7 +361,7 @@ impl<'c> Simulation<'c> {
                     generation,
                     primitive: None,
                 };
-                self.stale(*program, &now, call.raises.as_deref())
+                self.stale(*program, *is_new, &now, call.raises.as_deref())
             }
             _ => None,
         };
@@ -416,8 +421,15 @@ impl<'c> Simulation<'c> {
             && !self.evaluates_shapes_itself(via)
     }
 
-    /// What is wrong with serving `call` with `program`: what it was not traced from, or that an empty cache would raise.
-    fn stale(&self, program: Program, call: &Ingredients<'_>, body_raises: Option<&str>) -> Option<Difference> {
+    /// What is wrong with serving `call` with `program`: what it was not traced from, unless it is new and was traced for it, or
+    /// that an empty cache would raise.
+    fn stale(
+        &self,
+        program: Program,
+        is_new: bool,
+        call: &Ingredients<'_>,
+        body_raises: Option<&str>,
+    ) -> Option<Difference> {
         let cold = |path: String, class: &str| Difference {
             path,
             component: "error on an empty cache".to_owned(),
@@ -430,11 +442,14 @@ impl<'c> Simulation<'c> {
         let unbound = || (!call.arguments.bindable).then(|| cold(String::new(), "TypeError"));
         leaf.or_else(unbound)
             .or_else(|| body_raises.map(|class| cold(String::new(), class)))
-            .or_else(|| Digest::of(call).difference(self.digest(program)))
+            .or_else(|| if is_new { None } else { Digest::of(call).difference(self.digest(program)) })
     }
 
     /// What surrounds the call, in the thread that makes it.
-    fn ambient(&self, call: &Call) -> Result<Ambient, ModelError> {
+    fn ambient(&self, call: &Call) -> Result<Rc<Ambient>, ModelError> {
+        if self.case.context.is_empty() && call.context.is_empty() && call.effect.is_none() {
+            return Ok(Rc::clone(&self.nothing));
+        }
         let mut ambient = match call.thread {
             Thread::Main => Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?,
             // A flag is set for the process, but for those that a context manager sets as well, which holds for its thread.
@@ -449,7 +464,7 @@ impl<'c> Simulation<'c> {
             }
         };
         ambient.never_fast |= call.effect.is_some();
-        Ok(ambient)
+        Ok(Rc::new(ambient))
     }
 
     /// A call of a compiled object: no table is looked up.
@@ -459,7 +474,7 @@ impl<'c> Simulation<'c> {
         call: &Call,
         args: &[Obj],
         kwargs: &[(Name, Obj)],
-        ambient: &Ambient,
+        ambient: &Rc<Ambient>,
     ) -> Result<Prediction, ModelError> {
         if self.case.classes.values().any(|class| matches!(class, Class::NnxModule { .. })) {
             return Err(ModelError::Unsupported("what a compiled object makes of an nnx.Module".to_owned()));
@@ -506,7 +521,7 @@ impl<'c> Simulation<'c> {
                     generation: 0,
                     primitive: None,
                 };
-                self.stale(compiled.program, &now, call.raises.as_deref())
+                self.stale(compiled.program, false, &now, call.raises.as_deref())
             }
             _ => None,
         };

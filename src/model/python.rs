@@ -9,6 +9,7 @@ use std::mem::discriminant;
 use std::rc::Rc;
 
 use rustc_hash::FxHasher;
+use smallvec::SmallVec;
 
 use super::object::{Kind, Obj, Raised};
 use crate::case::{Class, Dtype, EqPolicy, HashPolicy, Library};
@@ -296,11 +297,17 @@ fn dicts_equal(a: &[(Obj, Obj)], b: &[(Obj, Obj)]) -> Result<bool, Raised> {
 /// The insertion of items into a dict or set: a later equal key keeps the first key and takes the last value.
 pub fn collapse<V>(items: Vec<(Obj, V)>) -> Result<Vec<(Obj, V)>, Raised> {
     let mut kept: Vec<(Obj, V)> = Vec::with_capacity(items.len());
-    for (key, value) in items {
-        match find(&key, kept.iter().map(|(key, _)| key))? {
-            Some(i) => kept[i].1 = value,
-            None => kept.push((key, value)),
+    let mut hashes: SmallVec<[u64; 8]> = SmallVec::new();
+    'items: for (key, value) in items {
+        let hash = hash(&key)?;
+        for (known, (kept_key, kept_value)) in hashes.iter().zip(&mut kept) {
+            if *known == hash && same_or_equal(&key, kept_key)? {
+                *kept_value = value;
+                continue 'items;
+            }
         }
+        hashes.push(hash);
+        kept.push((key, value));
     }
     Ok(kept)
 }

@@ -141,7 +141,7 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
     let committed = returned.or_else(given).or_else(|| {
         let Mesh { axes: mesh, explicit, devices } = ambient.set_mesh.clone()?;
         let sharding = Sharding { mesh, explicit, devices, spec: Vec::new() };
-        Some(Placement { sharding: Some(sharding), ..Placement::default() })
+        Some(Placement { sharding: Some(Box::new(sharding)), ..Placement::default() })
     });
     let device = match (&ambient.default_device, &committed) {
         (Some(DefaultDevice::Number(number)), None) => *number,
@@ -155,7 +155,7 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
                 Some(prng) => Library::Key { prng, placement: placement.clone() },
                 None => Library::Jax { weak: leaf.aval.weak, placement: placement.clone() },
             };
-            let (dtype, shape) = (leaf.aval.dtype, leaf.aval.shape.clone());
+            let (dtype, shape) = (leaf.aval.dtype, leaf.aval.shape.to_vec());
             Rc::new(Kind::Array(Arc::new(Array { library, dtype, shape, fill: None })))
         };
         Rc::new(Kind::List(leaves.iter().filter(|leaf| leaf.kept).map(array).collect()))

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::rc::{Rc, Weak};
 
+use smallvec::SmallVec;
+
 use super::difference::{Difference, told_apart};
 use super::key::{Key, PROGRAM};
 use super::object::{Kind, Obj, Raised};
@@ -26,7 +28,7 @@ const LOOKED_AT: usize = 256;
 /// The entries of one table of the cache.
 #[derive(Debug, Default)]
 pub struct Entries {
-    shelves: Vec<Shelf>,
+    shelves: SmallVec<[Shelf; 1]>,
     /// Counts the uses of entries.
     uses: u64,
     /// Where misses are explained: the shelves of functions that are gone.
@@ -39,7 +41,7 @@ struct Shelf {
     owner: Owner,
     /// What the function is called, where misses are explained.
     called: Option<String>,
-    entries: Vec<Entry>,
+    entries: SmallVec<[Entry; 1]>,
 }
 
 #[derive(Debug)]
@@ -83,11 +85,13 @@ impl Entries {
 
     /// The shelf of `function`, made if there is none. What belongs to functions that are gone is thrown away.
     fn shelf(&mut self, function: &Obj, by: Option<FunctionKey>) -> Result<&mut Shelf, Raised> {
-        let is_there = |shelf: &mut Shelf| matches!(shelf.owner, Owner::Nobody) || shelf.owner.function().is_some();
+        let is_there = |shelf: &Shelf| matches!(shelf.owner, Owner::Nobody) || shelf.owner.function().is_some();
         match &mut self.gone {
-            None => self.shelves.retain_mut(is_there),
+            None => self.shelves.retain(|shelf| is_there(shelf)),
             Some(gone) => {
-                gone.extend(self.shelves.extract_if(.., |shelf| !is_there(shelf)));
+                let (there, lost) = std::mem::take(&mut self.shelves).into_iter().partition::<SmallVec<_>, _>(is_there);
+                self.shelves = there;
+                gone.extend(lost);
                 gone.drain(..gone.len().saturating_sub(LOOKED_AT));
             }
         }
@@ -104,7 +108,7 @@ impl Entries {
                     Some(Held::Strongly) => Owner::Strong(function.clone()),
                 };
                 let called = self.gone.is_some().then(|| python::repr(function));
-                self.shelves.push(Shelf { owner, called, entries: Vec::new() });
+                self.shelves.push(Shelf { owner, called, entries: SmallVec::new() });
                 self.shelves.len() - 1
             }
         };
@@ -138,7 +142,7 @@ impl Entries {
         let new_asked = table.table == TableName::Dispatch;
         for entry in &mut self.shelf(function, table.function)?.entries {
             let (asked, other) = if new_asked { (key, &entry.key) } else { (&entry.key, key) };
-            if asked.same(other, &table.comparison_raises)? {
+            if asked.same(other, table)? {
                 entry.used = now;
                 return Ok(Some(entry.program));
             }
@@ -175,10 +179,11 @@ impl Entries {
     pub fn nearest(
         &self,
         function: &Obj,
-        by: Option<FunctionKey>,
+        table: &Table,
         key: &Key,
         program: Option<Program>,
     ) -> Result<Option<(usize, Vec<Difference>)>, Raised> {
+        let by = table.function;
         let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
         let now = python::repr(function);
         let looks_same = |shelf: &&Shelf| shelf.called.as_ref() == Some(&now);
@@ -192,7 +197,7 @@ impl Entries {
             });
             let is_one = |entry: &&Entry| program.is_none_or(|program| entry.program == program);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
-                let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key)).collect();
+                let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key, table)).collect();
                 // That another program was made above says nothing, and a call that failed left nothing to be found.
                 let says_nothing = differences.iter().all(|found| found.component == PROGRAM);
                 // Where the function is an argument like any other, keys of its own say more than those of another.

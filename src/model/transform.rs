@@ -53,7 +53,7 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
     }
     let mut sizes = Vec::new();
     for value in call.args {
-        let Ok(flat) = flatten(Root::Called("mapped".to_owned()), value, &FlattenErrors::of(profile)) else {
+        let Ok(flat) = flatten(Root::Called("mapped".into()), value, &FlattenErrors::of(profile)) else {
             return Ok(None);
         };
         sizes.extend(flat.leaves.iter().filter_map(|(_, leaf)| match &**leaf {
@@ -73,7 +73,7 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
 fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mut bool) -> Result<Obj, Raised> {
     let words = &profile.transformations;
     let mut has_tracer = false;
-    for (_, leaf) in flatten(Root::Called("static".to_owned()), value, &FlattenErrors::of(profile))?.leaves {
+    for (_, leaf) in flatten(Root::Called("static".into()), value, &FlattenErrors::of(profile))?.leaves {
         let kind = leaf_kind(&leaf, x64);
         let aval = aval(&leaf, x64).filter(|_| !matches!(kind, LeafKind::Other | LeafKind::ForeignArray));
         has_tracer |= match (via, aval) {

@@ -4,10 +4,13 @@
 //! in post-order, and compared in that order; its hash covers kinds, arities and custom types, never aux data or keys. Paths
 //! are made of the nodes where somebody reads them: no key has one.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::fmt;
 use std::hash::Hasher;
 use std::rc::Rc;
+
+use smallvec::SmallVec;
 
 use super::object::{Kind, Obj, Raised};
 use super::python;
@@ -180,24 +183,32 @@ fn data_equal(a: &Obj, b: &Obj, by: Equality, in_tuple: bool) -> Result<bool, Ra
 pub enum Root {
     /// It is the positional argument of that number.
     Argument(usize),
-    Called(String),
+    /// It is the argument of that number among those which the parameter of that name takes.
+    Rest(Name, usize),
+    Named(Name),
+    Called(Cow<'static, str>),
 }
 
 impl fmt::Display for Root {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Argument(i) => write!(f, "args[{i}]"),
+            Self::Rest(name, i) => write!(f, "{name}[{i}]"),
+            Self::Named(name) => f.write_str(name.as_str()),
             Self::Called(name) => f.write_str(name),
         }
     }
 }
+
+/// The nodes of a tree: most trees have few.
+pub(super) type Nodes = SmallVec<[TreeNode; 4]>;
 
 /// The structure of a pytree, and what its root is called.
 #[derive(Debug)]
 pub struct Tree {
     pub(super) root: Root,
     /// In post-order, with the hash of a treedef: kinds, arities and custom types. Not yet there while it is flattened.
-    nodes: OnceCell<(Vec<TreeNode>, u64)>,
+    nodes: OnceCell<(Nodes, u64)>,
     /// For each node but the root its parent, and which child of it it is.
     parents: OnceCell<Vec<(u32, u32)>>,
 }
@@ -208,7 +219,7 @@ impl Tree {
         Rc::new(Self { root, nodes: OnceCell::new(), parents: OnceCell::new() })
     }
 
-    pub(super) fn complete(&self, nodes: Vec<TreeNode>, hash: u64) {
+    pub(super) fn complete(&self, nodes: Nodes, hash: u64) {
         self.nodes.set((nodes, hash)).expect("a tree is flattened once");
     }
 
@@ -315,6 +326,14 @@ impl Path {
             label => label.to_string(),
         };
         std::iter::once(self.tree.root.to_string()).chain(self.labels().iter().map(label)).collect()
+    }
+}
+
+impl PartialEq for Path {
+    /// Whether they read the same.
+    fn eq(&self, other: &Self) -> bool {
+        let [mine, others] = [self, other].map(Self::labels);
+        self.tree.root == other.tree.root && mine.iter().map(Label::to_string).eq(others.iter().map(Label::to_string))
     }
 }
 

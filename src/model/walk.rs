@@ -21,12 +21,22 @@ pub(super) struct Served {
     pub missed: LayerSet,
     /// By which program; none where no cache was looked at.
     pub program: Option<Program>,
+    /// Whether it was traced for this call.
+    pub is_new: bool,
+}
+
+/// A jaxpr, and what was done for it.
+struct Traced {
+    program: Program,
+    /// Whether the user's body ran.
+    body_ran: bool,
+    is_new: bool,
 }
 
 impl Served {
     /// The body ran as it stands.
     pub fn by_nothing() -> Self {
-        Self { missed: LayerSet::NONE.with(Layer::Trace), program: None }
+        Self { missed: LayerSet::NONE.with(Layer::Trace), program: None, is_new: true }
     }
 }
 
@@ -97,7 +107,8 @@ impl<'c> Simulation<'c> {
                     let twice = uses_a_donated_one(call.arguments).then(|| Raised::new("ValueError"));
                     let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_fast()).or(twice);
                     let raised = raised.or_else(|| self.copying_raises(call, true)).or_else(|| returning_raises(call));
-                    return raised.map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program) }), Err);
+                    return raised
+                        .map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program), is_new: false }), Err);
                 }
                 (None, key) => dispatch_key = key,
             }
@@ -124,7 +135,7 @@ impl<'c> Simulation<'c> {
         key: Option<&Key>,
         served: &Result<Served, Raised>,
     ) -> Result<(), Raised> {
-        if let (true, Some(key), Ok(Served { program: Some(program), missed })) = (self.explains, key, served)
+        if let (true, Some(key), Ok(Served { program: Some(program), missed, .. })) = (self.explains, key, served)
             && missed.is_empty()
             && let Some((i, table)) = self.table(TableName::Dispatch)
         {
@@ -150,7 +161,7 @@ impl<'c> Simulation<'c> {
             TableName::Compile => Layer::Compile,
             TableName::Infer | TableName::Resources | TableName::Persistent => return Ok(()),
         };
-        if let Some((nearest, differences)) = self.tables[i].nearest(function, table.function, key, program)? {
+        if let Some((nearest, differences)) = self.tables[i].nearest(function, table, key, program)? {
             self.explanations.push(Explanation { layer, nearest, differences });
         }
         Ok(())
@@ -169,21 +180,21 @@ impl<'c> Simulation<'c> {
             return Err(raised);
         }
         let (inferred, infer_key) = self.consult(TableName::Infer, function, call, None)?;
-        let traced = match inferred {
-            Some(program) => program,
+        let (traced, is_new) = match inferred {
+            Some(program) => (program, false),
             None => {
-                let (program, body_ran) = self.trace(call, body_raises)?;
+                let Traced { program, body_ran, is_new } = self.trace(call, body_raises)?;
                 if body_ran {
                     missed = missed.with(Layer::Trace);
                 }
                 self.file(TableName::Infer, function, infer_key, program)?;
-                program
+                (program, is_new)
             }
         };
         if deepest == Layer::Trace {
-            return Ok(Served { missed, program: Some(traced) });
+            return Ok(Served { missed, program: Some(traced), is_new });
         }
-        self.build(call, traced, missed, deepest)
+        Ok(Served { is_new, ..self.build(call, traced, missed, deepest)? })
     }
 
     /// Lowers and compiles what was traced, as far as the deepest layer that is asked for.
@@ -233,7 +244,7 @@ impl<'c> Simulation<'c> {
         let raised = raised.or_else(|| self.copying_raises(call, false)).or_else(|| returning_raises(call));
         match raised.or_else(|| call.ambient.run_raises.as_deref().map(Raised::new)).filter(|_| runs) {
             Some(raised) => Err(raised),
-            None => Ok(Served { missed, program: Some(program) }),
+            None => Ok(Served { missed, program: Some(program), is_new: false }),
         }
     }
 
@@ -252,14 +263,13 @@ impl<'c> Simulation<'c> {
         kept.any(is_copied).then(|| Raised::new(&self.profile.runtime_error))
     }
 
-    /// The jaxpr, and whether the body ran for it.
-    fn trace(&mut self, call: &Ingredients<'_>, body_raises: Option<Raised>) -> Result<(Program, bool), Raised> {
+    fn trace(&mut self, call: &Ingredients<'_>, body_raises: Option<Raised>) -> Result<Traced, Raised> {
         let function = call.function;
         let (resources, resources_key) = self.consult(TableName::Resources, function, call, None)?;
         let (traced, trace_key) = self.consult(TableName::Trace, function, call, None)?;
         let blocked = traced == Some(NEVER_FAST);
         if let Some(program) = traced.filter(|_| !blocked) {
-            return Ok((program, false));
+            return Ok(Traced { program, body_ran: false, is_new: false });
         }
         if !call.arguments.bindable && !self.binds_inside(function) {
             return Err(Raised::new("TypeError"));
@@ -280,7 +290,7 @@ impl<'c> Simulation<'c> {
         if resources.is_none() {
             self.file(TableName::Resources, function, resources_key, program)?;
         }
-        Ok((program, body_ran))
+        Ok(Traced { program, body_ran, is_new: true })
     }
 
     /// Whether the user's body runs when `function` is traced: a wrapper's body is the look-up of what it wraps. An error if

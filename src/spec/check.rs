@@ -193,12 +193,12 @@ impl Metavariable {
         } else if self.tree.is_some() {
             text("f32[]")
         } else if let Some(range) = self.siblings {
-            Tree::sequence((0..range.min).map(|_| text("f32[]")).collect())
+            Tree::sequence((0..range.min).map(|_| text("f32[]")))
         } else if let Some(range) = self.items {
-            let item = |i| Tree::sequence(vec![Tree::from(i), text("f32[]")]);
-            Tree::sequence((0..range.min).map(item).collect())
+            let item = |i| Tree::sequence([Tree::from(i), text("f32[]")]);
+            Tree::sequence((0..range.min).map(item))
         } else if self.flag.is_some() {
-            Tree::mapping(vec![(text("jax_some_flag"), Tree::Bool(true))])
+            Tree::mapping([(text("jax_some_flag"), Tree::Bool(true))])
         } else {
             Tree::Null
         }

@@ -104,6 +104,17 @@ pub struct FlagEffect {
     pub returns_no: Vec<NonFinite>,
 }
 
+impl FlagEffect {
+    /// Whether it does anything but being part of keys and being seen.
+    pub(super) fn does_more(&self) -> bool {
+        let Self { stands_for, keys: _, seen: _, never_fast, bypasses, makes_loops_anew, traces, returns_no, .. } =
+            self;
+        let raises = [&self.trace_raises, &self.miss_raises, &self.run_raises].into_iter().any(Option::is_some);
+        let bends = *never_fast || *bypasses || *makes_loops_anew;
+        stands_for.is_some() || bends || raises || !traces.is_empty() || !returns_no.is_empty()
+    }
+}
+
 /// A number that isn't finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -4,16 +4,18 @@
 //! `x`; in a list, `"${x...}"` puts in all elements of `x`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
-use super::Tree;
+use super::tree::{Entries, Items, Tree};
 use crate::case::Name;
 
 /// What each metavariable stands for.
-pub type Bindings = IndexMap<Name, Tree>;
+pub type Bindings = IndexMap<Name, Tree, FxBuildHasher>;
 
 /// A YAML tree with metavariables in its strings.
 #[derive(Debug, Clone, PartialEq)]
@@ -173,7 +175,7 @@ impl Node {
                 text.into()
             }
             Self::Seq(items) => {
-                let mut filled = Vec::with_capacity(items.len());
+                let mut filled = Items::with_capacity(items.len());
                 for item in items {
                     match item {
                         Self::Spread(name) => match bound(name)? {
@@ -183,18 +185,20 @@ impl Node {
                         item => filled.push(item.fill(bindings)?),
                     }
                 }
-                Tree::sequence(filled)
+                Tree::Sequence(Arc::new(filled))
             }
             Self::Map(entries) => {
-                let mut filled: Vec<(Tree, Tree)> = Vec::with_capacity(entries.len());
+                let mut filled = Entries::with_capacity(entries.len());
+                // Keys that are written out are different.
+                let can_meet = entries.iter().any(|(key, _)| !matches!(key, Self::Fixed(_)));
                 for (key, value) in entries {
                     let (key, value) = (key.fill(bindings)?, value.fill(bindings)?);
-                    match filled.iter_mut().find(|(known, _)| *known == key) {
+                    match filled.iter_mut().find(|(known, _)| can_meet && *known == key) {
                         Some((_, old)) => *old = value,
                         None => filled.push((key, value)),
                     }
                 }
-                Tree::mapping(filled)
+                Tree::Mapping(Arc::new(filled))
             }
         })
     }
@@ -309,6 +313,6 @@ mod tests {
     #[test]
     fn a_missing_metavariable_is_named() {
         let pattern: Pattern = serde_yaml::from_str("${d}[]").unwrap();
-        assert_eq!(pattern.fill_tree(&Bindings::new()), Err(FillError::Unbound(Name::new("d").unwrap())));
+        assert_eq!(pattern.fill_tree(&Bindings::default()), Err(FillError::Unbound(Name::new("d").unwrap())));
     }
 }

@@ -393,10 +393,9 @@ impl FlagDomain {
     /// Whether a flag of that effect is in the domain.
     #[must_use]
     pub fn has(&self, effect: &FlagEffect) -> bool {
-        let in_memory: Vec<_> = effect.keys.iter().filter(|key| **key != FlagKey::Persistent).copied().collect();
-        let does_more = FlagEffect { keys: Vec::new(), seen: false, ..effect.clone() } != FlagEffect::default();
-        !does_more
-            && self.keys.as_ref().is_none_or(|keys| *keys == in_memory)
+        let in_memory = || effect.keys.iter().filter(|key| **key != FlagKey::Persistent);
+        !effect.does_more()
+            && self.keys.as_ref().is_none_or(|keys| keys.iter().eq(in_memory()))
             && self.seen.is_none_or(|seen| seen == effect.seen)
     }
 }

@@ -6,6 +6,15 @@ use serde::de::value::{Error, MapAccessDeserializer, MapDeserializer, SeqDeseria
 use serde::de::{Error as _, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_yaml::{Number, Value};
+use smallvec::SmallVec;
+
+use crate::case::{self, DictItems, Form, NewForm};
+
+/// The items of a list.
+pub type Items = SmallVec<[Tree; 2]>;
+
+/// The entries of a map: mostly one, a form by its name.
+pub type Entries = SmallVec<[(Tree, Tree); 1]>;
 
 /// A YAML tree, cheap to clone.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -20,28 +29,86 @@ pub enum Tree {
     /// A text.
     String(Arc<str>),
     /// A list.
-    Sequence(Arc<Vec<Tree>>),
+    Sequence(Arc<Items>),
     /// A map.
-    Mapping(Arc<Vec<(Tree, Tree)>>),
+    Mapping(Arc<Entries>),
 }
 
 impl Tree {
     /// A list.
     #[must_use]
-    pub fn sequence(items: Vec<Self>) -> Self {
-        Self::Sequence(Arc::new(items))
+    pub fn sequence(items: impl IntoIterator<Item = Self>) -> Self {
+        Self::Sequence(Arc::new(items.into_iter().collect()))
     }
 
     /// A map.
     #[must_use]
-    pub fn mapping(entries: Vec<(Self, Self)>) -> Self {
-        Self::Mapping(Arc::new(entries))
+    pub fn mapping(entries: impl IntoIterator<Item = (Self, Self)>) -> Self {
+        Self::Mapping(Arc::new(entries.into_iter().collect()))
     }
 
     /// What the tree says.
     pub fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
         T::deserialize(self)
     }
+
+    /// The value of a case that the tree says: the same, with a short way to the forms that contexts are made of.
+    pub fn value(&self) -> Result<case::Value, Error> {
+        let entry = match self {
+            Self::Sequence(items) => return Ok(case::Value::List(values(items)?)),
+            Self::Mapping(map) => map.first().filter(|_| map.len() == 1),
+            _ => None,
+        };
+        let Some((Self::String(tag), inside)) = entry else { return self.read() };
+        Ok(match (&**tag, inside) {
+            ("str", Self::String(text)) => Form::Str(text.to_string()),
+            ("tuple", Self::Sequence(items)) => Form::Tuple(values(items)?),
+            ("dict", Self::Sequence(pairs)) => Form::Dict(items(pairs)?),
+            ("ordered_dict", Self::Sequence(pairs)) => Form::OrderedDict(items(pairs)?),
+            ("new", Self::Mapping(parts)) => match instance(parts)? {
+                Some(new) => Form::New(new),
+                None => return self.read(),
+            },
+            _ => return self.read(),
+        }
+        .into())
+    }
+}
+
+fn values(items: &[Tree]) -> Result<Vec<case::Value>, Error> {
+    items.iter().map(Tree::value).collect()
+}
+
+fn items(pairs: &[Tree]) -> Result<DictItems, Error> {
+    let pair = |pair: &Tree| match pair {
+        Tree::Sequence(pair) if pair.len() == 2 => Ok((pair[0].value()?, pair[1].value()?)),
+        other => other.read(),
+    };
+    pairs.iter().map(pair).collect::<Result<_, _>>().map(DictItems)
+}
+
+/// An instance of a class, if it has no parts but those of trees.
+fn instance(parts: &[(Tree, Tree)]) -> Result<Option<NewForm>, Error> {
+    let Some((Tree::String(first), class)) = parts.first() else { return Ok(None) };
+    let mut new = match &**first {
+        "class" => NewForm::of(class.read()?),
+        _ => return Ok(None),
+    };
+    for (key, part) in &parts[1..] {
+        let Tree::String(key) = key else { return Ok(None) };
+        match (&**key, part) {
+            ("args", Tree::Sequence(items)) => new.args = Some(values(items)?),
+            ("children", Tree::Sequence(items)) => new.children = Some(values(items)?),
+            ("fields", Tree::Mapping(fields)) => {
+                let field = |(name, value): &(Tree, Tree)| Ok::<_, Error>((name.read()?, value.value()?));
+                new.fields = Some(fields.iter().map(field).collect::<Result<_, _>>()?);
+            }
+            ("aux", Tree::Null) => {}
+            ("aux", part) => new.aux = Some(part.value()?),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(new))
 }
 
 impl From<&str> for Tree {
@@ -75,10 +142,8 @@ impl From<Value> for Tree {
             Value::Bool(value) => Self::Bool(value),
             Value::Number(number) => Self::Number(number),
             Value::String(text) => text.into(),
-            Value::Sequence(items) => Self::sequence(items.into_iter().map(Self::from).collect()),
-            Value::Mapping(map) => {
-                Self::mapping(map.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
-            }
+            Value::Sequence(items) => Self::sequence(items.into_iter().map(Self::from)),
+            Value::Mapping(map) => Self::mapping(map.into_iter().map(|(key, value)| (key.into(), value.into()))),
             Value::Tagged(tagged) => tagged.value.into(),
         }
     }

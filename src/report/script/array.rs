@@ -89,7 +89,7 @@ impl Writer<'_> {
 /// The sharding of what is placed so.
 pub(super) fn sharding(placement: &Placement) -> String {
     let kind = placement.memory_kind.as_ref().map(|kind| format!(", memory_kind=\"{kind}\"")).unwrap_or_default();
-    match &placement.sharding {
+    match placement.sharding.as_deref() {
         Some(Sharding { mesh: axes, explicit, devices, spec }) => {
             format!("jax.sharding.NamedSharding({}, {}{kind})", mesh(axes, devices, explicit), partition_spec(spec))
         }
