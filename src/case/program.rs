@@ -302,7 +302,12 @@ impl JitOptions {
     /// Whether nothing is asked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let Self { static_argnums, static_argnames, donate_argnums, donate_argnames, donate, .. } = self;
+        let Self { keep_unused, inline, compiler_options, in_shardings, out_shardings, .. } = self;
+        let has_statics = !static_argnums.is_empty() || !static_argnames.is_empty();
+        let donates = !donate_argnums.is_empty() || !donate_argnames.is_empty() || donate.is_some();
+        let has_shardings = in_shardings.is_some() || out_shardings.is_some();
+        !(has_statics || donates || has_shardings || *keep_unused || *inline || compiler_options.is_some())
     }
 }
 

@@ -14,15 +14,17 @@ pub fn bindings<'v>(
     around: Surroundings<'_>,
     variables: impl Iterator<Item = (&'v Name, &'v Metavariable)>,
 ) -> Result<Bindings, Discard> {
-    let mut bound = Bindings::default();
+    // The hole of a container comes to them.
+    let mut bound = Bindings::with_capacity(variables.size_hint().0 + 2);
     for (name, variable) in variables {
-        let different =
-            |value: &Tree, bound: &Bindings| variable.not.0.iter().all(|other| bound.get(other) != Some(value));
+        let different = |value: &Tree, bound: &Bindings| {
+            bound.iter().all(|(name, other)| !variable.not.0.contains(name) || other != value)
+        };
         let value = (0..ATTEMPTS)
             .filter_map(|attempt| value(source, around, variable, attempt))
             .find(|value| different(value, &bound))
             .ok_or(Discard::NotDistinct)?;
-        bound.insert(name.clone(), value);
+        bound.push((name.clone(), value));
     }
     Ok(bound)
 }

@@ -373,7 +373,7 @@ impl<'s> Generator<'s> {
         for (i, call) in calls.iter_mut().enumerate() {
             let mut bindings: Bindings = written.parts.clone().into_iter().collect();
             for part in &parts {
-                bindings.insert(read(&part.position.as_str().into())?, part.sides[i].clone());
+                bindings.push((read(&part.position.as_str().into())?, part.sides[i].clone()));
             }
             let operand = match &arguments[..] {
                 [] => self.spec.contexts.leaves.first().cloned().unwrap_or_default(),
@@ -383,7 +383,7 @@ impl<'s> Generator<'s> {
                     tagged("tuple", Tree::sequence(all))
                 }
             };
-            bindings.insert(Name::new("operand").expect("a literal name"), operand);
+            bindings.push((Name::new("operand").expect("a literal name"), operand));
             for pattern in &written.args {
                 call.args.push(pattern.fill(&bindings).map_err(|error| Discard::Broken(error.to_string()))?);
             }

@@ -160,7 +160,7 @@ pub fn wrap(
         let kind = kinds().nth(kind).expect("a stage has a kind for each implementation");
         let mut bindings: Bindings = draw::bindings(source, around, kind.forall.iter())?;
         for side in sides.iter_mut() {
-            bindings.insert(HOLE.clone(), std::mem::take(side));
+            bindings.push((HOLE.clone(), std::mem::take(side)));
             *side = kind.value.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
         }
         for (name, class) in &kind.classes {

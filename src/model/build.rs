@@ -134,7 +134,11 @@ impl Namespace {
     }
 
     fn all(&self, values: &[Value]) -> Result<Vec<Obj>, BuildError> {
-        values.iter().map(|value| self.build(value)).collect()
+        let mut all = Vec::with_capacity(values.len());
+        for value in values {
+            all.push(self.build(value)?);
+        }
+        Ok(all)
     }
 
     fn named(&self, values: &IndexMap<Name, Value>) -> Result<Vec<(Name, Obj)>, BuildError> {

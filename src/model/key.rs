@@ -70,6 +70,9 @@ impl Avals {
     fn hash(&self, hasher: &mut FxHasher, components: &[LeafComponent]) {
         let [shape, dtype] =
             [LeafComponent::Shape, LeafComponent::CanonicalDtype].map(|component| components.contains(&component));
+        if !shape && !dtype {
+            return;
+        }
         let (leaves, traits) = self.leaves.by_traits();
         let hash = |leaf: &Traits| {
             let mut hasher = FxHasher::default();
@@ -397,9 +400,12 @@ fn transformation(call: &Ingredients<'_>) -> Option<String> {
     }
 }
 
+fn texts(items: impl IntoIterator<Item = String>) -> Plain {
+    Plain::Texts(items.into_iter().collect())
+}
+
 fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
     let arguments = call.arguments;
-    let texts = |items: &mut dyn Iterator<Item = String>| Plain::Texts(items.collect());
     match component {
         CallComponent::PositionalCount => {
             Part::Plain("number of positional arguments", Plain::Number(arguments.positional as u64))
@@ -417,35 +423,33 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             }),
         ),
         CallComponent::ArgumentNames => {
-            Part::Plain("argument names", texts(&mut arguments.leaves.iter().map(|leaf| leaf.path().called())))
+            Part::Plain("argument names", texts(arguments.leaves.iter().map(|leaf| leaf.path().called())))
         }
         CallComponent::DonatedPositions => {
             let positions = arguments.donated.0.iter().map(ToString::to_string);
-            Part::Plain("donated positions", texts(&mut { positions }))
+            Part::Plain("donated positions", texts(positions))
         }
         CallComponent::Donation => {
             let (positions, names) = &arguments.donated;
             let donated = positions.iter().map(ToString::to_string).chain(names.iter().map(ToString::to_string));
-            Part::Plain("donation", texts(&mut { donated }))
+            Part::Plain("donation", texts(donated))
         }
         CallComponent::DonatedLeaves => {
             let donated = arguments.leaves.iter().filter(|leaf| leaf.donated).map(|leaf| leaf.path().to_string());
-            Part::Plain("donated leaves", texts(&mut { donated }))
+            Part::Plain("donated leaves", texts(donated))
         }
         CallComponent::DonatedArguments => {
             let kept = arguments.leaves.iter().filter(|leaf| leaf.kept);
             Part::Plain("donated arguments", Plain::Mask(kept.map(|leaf| leaf.donated).collect()))
         }
         CallComponent::ModuleName => {
-            Part::Plain("name of the module", texts(&mut module_name(call.function).map(str::to_owned).into_iter()))
+            Part::Plain("name of the module", texts(module_name(call.function).map(str::to_owned)))
         }
-        CallComponent::Options => {
-            Part::Plain("options", texts(&mut std::iter::once(written(call.options).into_owned())))
-        }
+        CallComponent::Options => Part::Plain("options", texts([written(call.options).into_owned()])),
         CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
         CallComponent::CompilerOptions => Part::Plain(
             "compiler options",
-            texts(&mut call.options.compiler_options.iter().flatten().map(|(name, value)| match value {
+            texts(call.options.compiler_options.iter().flatten().map(|(name, value)| match value {
                 // Compared by `==`.
                 Value::Bool(value) => format!("{name}={}", i32::from(*value)),
                 value => format!("{name}={value}"),
@@ -459,7 +463,7 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
                 ..JitOptions::default()
             };
             let any = in_shardings.is_some() || out_shardings.is_some();
-            Part::Plain("shardings", texts(&mut any.then(|| options().to_string()).into_iter()))
+            Part::Plain("shardings", texts(any.then(|| options().to_string())))
         }
         CallComponent::Wrapper => {
             Part::Plain(WRAPPER, Plain::Wrapper(Box::new((written(call.options), call.wrapper.cloned()))))
@@ -467,19 +471,19 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         CallComponent::WrapperWithShardings => {
             let is_given = call.options.in_shardings.is_some() || call.options.out_shardings.is_some();
             let name = is_given.then(|| call.wrapper.map_or("the first", Name::as_str).to_owned());
-            Part::Plain(WRAPPER, texts(&mut name.into_iter()))
+            Part::Plain(WRAPPER, texts(name))
         }
         CallComponent::OutPartition => {
             let word = |at: &Placement| partition(at).unwrap_or_else(|| "on one device".to_owned());
-            Part::Plain("out_shardings", texts(&mut out_sharding(call).map(word).into_iter()))
+            Part::Plain("out_shardings", texts(out_sharding(call).map(word)))
         }
         CallComponent::OutMesh => {
             let mesh = out_sharding(call).and_then(|at| at.sharding.as_deref()).map(sharding_type);
-            Part::Plain("mesh of out_shardings", texts(&mut mesh.into_iter()))
+            Part::Plain("mesh of out_shardings", texts(mesh))
         }
         CallComponent::OutDevices => {
             let devices = out_sharding(call).map(|at| format!("{:?}", at.devices()));
-            Part::Plain("devices of out_shardings", texts(&mut devices.into_iter()))
+            Part::Plain("devices of out_shardings", texts(devices))
         }
     }
 }

@@ -6,16 +6,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use super::tree::{Entries, Items, Tree};
 use crate::case::Name;
 
-/// What each metavariable stands for.
-pub type Bindings = IndexMap<Name, Tree, FxBuildHasher>;
+/// What each metavariable stands for; the last, if it is there several times.
+pub type Bindings = Vec<(Name, Tree)>;
 
 /// A YAML tree with metavariables in its strings.
 #[derive(Debug, Clone, PartialEq)]
@@ -157,7 +155,10 @@ impl Node {
     }
 
     fn fill(&self, bindings: &Bindings) -> Result<Tree, FillError> {
-        let bound = |name: &Name| bindings.get(name).ok_or_else(|| FillError::Unbound(name.clone()));
+        let bound = |name: &Name| {
+            let found = bindings.iter().rev().find(|(known, _)| known == name);
+            found.map(|(_, tree)| tree).ok_or_else(|| FillError::Unbound(name.clone()))
+        };
         Ok(match self {
             Self::Fixed(tree) => tree.clone(),
             Self::Whole(name) => bound(name)?.clone(),
@@ -295,6 +296,7 @@ impl schemars::JsonSchema for Pattern {
 
 #[cfg(test)]
 mod tests {
+    use indexmap::IndexMap;
     use rstest::rstest;
 
     use super::*;
@@ -306,7 +308,9 @@ mod tests {
     #[case("[1, 2]", "[1, 2]")]
     fn fills(#[case] pattern: &str, #[case] expect: &str) {
         let pattern: Pattern = serde_yaml::from_str(pattern).unwrap();
-        let bindings: Bindings = serde_yaml::from_str("{d: f32, s: '2,3', x: null, xs: [1, true]}").unwrap();
+        let bindings: IndexMap<Name, Tree> =
+            serde_yaml::from_str("{d: f32, s: '2,3', x: null, xs: [1, true]}").unwrap();
+        let bindings: Bindings = bindings.into_iter().collect();
         assert_eq!(Pattern::parse(&pattern.fill_tree(&bindings).unwrap()).unwrap().to_string(), expect);
     }
 
