@@ -20,7 +20,7 @@ pub use name::{Name, NameError};
 pub use placement::{Placement, Sharding, Split, axes};
 pub use program::{
     ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, Fill, InShardings, JitOptions, Mutation, Param,
-    Step, Thread, TransferGuard, Via,
+    ShardingTree, Shardings, Step, Thread, TransferGuard, Via,
 };
 pub use validate::{CaseError, Part};
 pub use value::{

@@ -6,7 +6,8 @@ use std::fmt::{self, Display, Write};
 
 use super::value::LambdaForm;
 use super::{
-    Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Thread, Value, Via, axes,
+    Call, Context, DictItems, Form, InShardings, JitOptions, NewForm, PartialForm, Placement, Shardings, Thread, Value,
+    Via, axes,
 };
 
 impl Display for Value {
@@ -236,11 +237,25 @@ impl Display for JitOptions {
         parts.extend(self.in_shardings.as_ref().map(|places| match places {
             InShardings::All(place) => format!("in_shardings={}", place.as_sharding()),
             InShardings::Each(places) => {
-                let word = |place: &Option<Placement>| place.as_ref().map_or("None".to_owned(), Placement::as_sharding);
-                format!("in_shardings={}", tuple(places.iter().map(word).collect()))
+                format!("in_shardings={}", tuple(places.iter().map(|place| or_none(place, shardings)).collect()))
             }
         }));
-        parts.extend(self.out_shardings.as_ref().map(|place| format!("out_shardings={}", place.as_sharding())));
+        parts.extend(self.out_shardings.as_ref().map(|places| format!("out_shardings={}", shardings(places))));
         f.write_str(&parts.join(", "))
     }
+}
+
+/// The shardings of one value, those of its leaves in brackets.
+fn shardings(places: &Shardings) -> String {
+    match places {
+        Shardings::All(place) => place.as_sharding(),
+        Shardings::Tree(tree) => {
+            let leaves: Vec<_> = tree.leaves.iter().map(|place| or_none(place, Placement::as_sharding)).collect();
+            format!("[{}]", leaves.join(", "))
+        }
+    }
+}
+
+fn or_none<T>(some: &Option<T>, text: impl Fn(&T) -> String) -> String {
+    some.as_ref().map_or_else(|| "None".to_owned(), text)
 }

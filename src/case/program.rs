@@ -271,9 +271,9 @@ pub struct JitOptions {
     /// Where arguments have to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_shardings: Option<InShardings>,
-    /// Where all that is returned has to be.
+    /// Where what is returned has to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub out_shardings: Option<Placement>,
+    pub out_shardings: Option<Shardings>,
 }
 
 /// `in_shardings`: a sharding is written as the placement of an array that has it.
@@ -282,16 +282,56 @@ pub struct JitOptions {
 #[serde(untagged)]
 pub enum InShardings {
     /// One for each dynamic positional argument, or null where it may be anywhere.
-    Each(Vec<Option<Placement>>),
+    Each(Vec<Option<Shardings>>),
     /// One for all.
     All(Placement),
+}
+
+/// The shardings of what is in a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Shardings {
+    /// A tree of shardings, of the same structure.
+    Tree(ShardingTree),
+    /// One for all leaves.
+    All(Placement),
+}
+
+/// A tree of shardings by its leaves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ShardingTree {
+    /// One for each leaf, or null where it may be anywhere.
+    pub leaves: Vec<Option<Placement>>,
+}
+
+impl Shardings {
+    /// The shardings in it.
+    pub fn iter(&self) -> impl Iterator<Item = &Placement> {
+        let (all, leaves) = match self {
+            Self::Tree(tree) => (None, &*tree.leaves),
+            Self::All(place) => (Some(place), &[][..]),
+        };
+        all.into_iter().chain(leaves.iter().flatten())
+    }
+
+    /// What leaf `i` has.
+    #[must_use]
+    pub fn of_leaf(&self, i: usize) -> Option<&Placement> {
+        match self {
+            Self::Tree(tree) => tree.leaves.get(i)?.as_ref(),
+            Self::All(place) => Some(place),
+        }
+    }
 }
 
 impl InShardings {
     /// The shardings in it.
     pub fn iter(&self) -> impl Iterator<Item = &Placement> {
         match self {
-            Self::Each(places) => places.iter().flatten().collect::<Vec<_>>(),
+            Self::Each(places) => places.iter().flatten().flat_map(Shardings::iter).collect::<Vec<_>>(),
             Self::All(place) => vec![place],
         }
         .into_iter()

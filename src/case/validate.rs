@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     ArgName, Call, Case, Class, Context, DefForm, Form, InShardings, JitOptions, Library, Name, NewForm, Param,
-    Placement, Sharding, Split, Step, Value, Via,
+    Placement, Sharding, Shardings, Split, Step, Value, Via,
 };
 
 /// The deepest nest: CPython's default recursion limit.
@@ -275,7 +275,11 @@ impl<'c> Checker<'c> {
     }
 
     fn options(&self, place: &dyn Display, options: &JitOptions) -> Result<(), CaseError> {
-        let asked = options.in_shardings.iter().flat_map(InShardings::iter).chain(&options.out_shardings);
+        let asked = options
+            .in_shardings
+            .iter()
+            .flat_map(InShardings::iter)
+            .chain(options.out_shardings.iter().flat_map(Shardings::iter));
         for at in asked {
             if at.committed || at.layout.is_some() {
                 return Err(CaseError::Sharding { place: place.to_string() });

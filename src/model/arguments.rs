@@ -4,6 +4,7 @@
 //! Sources: `jax/_src/api_util.py` (static arguments by number and name), `jaxlib/jax_jit.cc` (`ParseArguments`),
 //! `equinox/_jit.py` and `equinox/_compile_utils.py` (binding to the signature, `hashable_partition`).
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::signature::Signature;
 use super::treedef::{Path, Root, Tree, Treedef};
-use crate::case::{Array, Donate, InShardings, JitOptions, Name, Placement};
+use crate::case::{Array, Donate, InShardings, JitOptions, Name, Shardings};
 use crate::spec::{ArgumentStyle, ErrorStage, LeafKind, LeafRule, Profile, Role};
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
@@ -150,7 +151,9 @@ struct Found<'p> {
 /// What holds for all leaves of an argument.
 struct Argument<'t> {
     tree: &'t Rc<Tree>,
-    asked: Option<Rc<Placement>>,
+    asked: Option<&'t Shardings>,
+    /// How many leaves come before its own.
+    before: usize,
     kept: bool,
     donated: bool,
 }
@@ -214,11 +217,20 @@ impl<'c> Sorter<'c> {
                 return Ok(());
             }
             let asked = if keyword { None } else { shardings.next().flatten() };
+            let asked = asked.as_deref();
             let tree = Tree::of(root);
-            let argument = Argument { tree: &tree, asked, kept: used, donated: given };
-            let leaf = |node, object: &Obj| self.leaf(node, object, &argument, &mut found);
+            let before = found.leaves.len();
+            let argument = Argument { tree: &tree, asked, before, kept: used, donated: given };
+            let mut count = 0;
+            let leaf = |node, object: &Obj| {
+                count += 1;
+                self.leaf(node, object, &argument, &mut found);
+            };
             trees.push(Item::Tree(flatten_among(&tree, value, &self.errors, &mut modules, leaf)?));
-            Ok::<(), Raised>(())
+            match asked {
+                Some(Shardings::Tree(tree)) if tree.leaves.len() != count => Err(Raised::new("ValueError")),
+                _ => Ok(()),
+            }
         };
         for (i, value) in args.iter().enumerate() {
             // Where they are rebased they count the dynamic arguments only.
@@ -277,16 +289,16 @@ impl<'c> Sorter<'c> {
     }
 
     /// The sharding that `in_shardings` has for each dynamic positional argument (`flatten_axis_resources`).
-    fn shardings(&self, statics: &[usize]) -> Result<Vec<Option<Rc<Placement>>>, Raised> {
+    fn shardings(&self, statics: &[usize]) -> Result<Vec<Option<Cow<'c, Shardings>>>, Raised> {
         let Some(asked) = &self.call.options.in_shardings else { return Ok(Vec::new()) };
         let count = (0..self.call.args.len()).filter(|i| !statics.contains(i)).count();
         if !self.call.kwargs.is_empty() {
             return Err(Raised::new("ValueError"));
         }
         match asked {
-            InShardings::All(place) => Ok(vec![Some(Rc::new(place.clone())); count]),
+            InShardings::All(place) => Ok(vec![Some(Cow::Owned(Shardings::All(place.clone()))); count]),
             InShardings::Each(places) if places.len() == count => {
-                Ok(places.iter().cloned().map(|place| place.map(Rc::new)).collect())
+                Ok(places.iter().map(|places| places.as_ref().map(Cow::Borrowed)).collect())
             }
             InShardings::Each(_) => Err(Raised::new("ValueError")),
         }
@@ -370,7 +382,7 @@ impl<'c> Sorter<'c> {
         let mut treedefs = Vec::new();
         sorted.roots.push(trees.iter().map(|(flat, _)| flat.leaves.len()).sum());
         for (Flat { leaves, treedef }, used) in trees {
-            let argument = Argument { tree: &treedef.tree, asked: None, kept: used, donated: given };
+            let argument = Argument { tree: &treedef.tree, asked: None, before: 0, kept: used, donated: given };
             for (node, value) in leaves {
                 let role = self.rule(leaf_kind(&value, self.call.x64)).map(|rule| rule.role);
                 sorted.mask.push(role == Some(Role::Dynamic));
@@ -536,21 +548,25 @@ impl<'c> Sorter<'c> {
     fn leaf(&self, node: u32, object: &Obj, argument: &Argument<'_>, found: &mut Found<'c>) {
         let Found { leaves, faults, arrays } = found;
         let traits = match &**object {
-            Kind::Array(array) => {
+            Kind::Array(array) if !matches!(argument.asked, Some(Shardings::Tree(_))) => {
                 let (view, traits) = arrays.entry(Arc::as_ptr(array)).or_insert_with(|| (self.view(object), None));
                 if traits.is_none_or(|traits| !leaves.are_of(traits, argument.tree)) {
-                    *traits = self.traits(view, argument, faults).map(|traits| leaves.add(traits));
+                    *traits = self.traits(view, argument, 0, faults).map(|traits| leaves.add(traits));
                 }
                 *traits
             }
-            _ => self.traits(&self.view(object), argument, faults).map(|traits| leaves.add(traits)),
+            _ => {
+                let i = leaves.len() - argument.before;
+                self.traits(&self.view(object), argument, i, faults).map(|traits| leaves.add(traits))
+            }
         };
         if let Some(traits) = traits {
             leaves.push(node, traits, Some(object).filter(|_| self.call.objects));
         }
     }
 
-    fn traits(&self, view: &View<'c>, argument: &Argument<'_>, faults: &mut Faults) -> Option<Traits> {
+    /// What holds for leaf `i` of the argument, and for those like it if all have one sharding.
+    fn traits(&self, view: &View<'c>, argument: &Argument<'_>, i: usize, faults: &mut Faults) -> Option<Traits> {
         let (Some(rule), Some(aval)) = (view.rule, &view.aval) else {
             let class = view.rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
             let first = faults.missed.take().unwrap_or_else(|| Raised::new(class));
@@ -558,7 +574,7 @@ impl<'c> Sorter<'c> {
             return None;
         };
         let LeafRule { error_when_missed, error_when_used, error_when_lowered, never_fast, .. } = rule;
-        let &Argument { tree, ref asked, kept, donated } = argument;
+        let &Argument { tree, asked, kept, donated, .. } = argument;
         let raised = |class: &Option<String>| class.as_deref().map(Raised::new);
         let raises = [error_when_missed, error_when_used, error_when_lowered].into_iter().any(Option::is_some);
         let errors = raises.then(|| {
@@ -571,7 +587,8 @@ impl<'c> Sorter<'c> {
                 fast: None,
             })
         });
-        let (tree, aval, asked, never_fast) = (Rc::clone(tree), Rc::clone(aval), asked.clone(), *never_fast);
+        let asked = asked.and_then(|places| places.of_leaf(i)).cloned().map(Rc::new);
+        let (tree, aval, never_fast) = (Rc::clone(tree), Rc::clone(aval), *never_fast);
         Some(Traits { tree, aval, asked, errors, kept, donated, never_fast })
     }
 }

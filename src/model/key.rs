@@ -21,7 +21,7 @@ use super::persistent::module_name;
 use super::python;
 use super::table::Program;
 use super::treedef::{Path, Treedef};
-use crate::case::{Donate, JitOptions, Name, Placement, Value, Via};
+use crate::case::{Donate, JitOptions, Name, Placement, Shardings, Value, Via};
 use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call.
@@ -475,14 +475,15 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
         }
         CallComponent::OutPartition => {
             let word = |at: &Placement| partition(at).unwrap_or_else(|| "on one device".to_owned());
-            Part::Plain("out_shardings", texts(out_sharding(call).map(word)))
+            let words = out_shardings(call).map(|at| at.map_or_else(|| "anywhere".to_owned(), word));
+            Part::Plain("out_shardings", texts(words))
         }
         CallComponent::OutMesh => {
-            let mesh = out_sharding(call).and_then(|at| at.sharding.as_deref()).map(sharding_type);
-            Part::Plain("mesh of out_shardings", texts(mesh))
+            let meshes = out_shardings(call).filter_map(|at| at?.sharding.as_deref().map(sharding_type));
+            Part::Plain("mesh of out_shardings", texts(meshes))
         }
         CallComponent::OutDevices => {
-            let devices = out_sharding(call).map(|at| format!("{:?}", at.devices()));
+            let devices = out_shardings(call).flatten().map(|at| format!("{:?}", at.devices()));
             Part::Plain("devices of out_shardings", texts(devices))
         }
     }
@@ -500,9 +501,15 @@ fn written(options: &JitOptions) -> Cow<'static, str> {
     crate::case::text::to_json(&JitOptions { donate: Some(silent), ..options.clone() }).into()
 }
 
-/// Where the results have to be. A body that uses nothing has none.
-pub(super) fn out_sharding<'c>(call: &Ingredients<'c>) -> Option<&'c Placement> {
-    call.options.out_shardings.as_ref().filter(|_| call.arguments.leaves.iter().any(|leaf| leaf.kept))
+/// Where the results have to be: one for all, or one for each. A body that uses nothing has none.
+pub(super) fn out_shardings<'c>(call: &Ingredients<'c>) -> impl Iterator<Item = Option<&'c Placement>> {
+    let asked = call.options.out_shardings.as_ref();
+    let asked = asked.filter(|_| call.arguments.leaves.iter().any(|leaf| leaf.kept));
+    let count = asked.map_or(0, |asked| match asked {
+        Shardings::All(_) => 1,
+        Shardings::Tree(tree) => tree.leaves.len(),
+    });
+    (0..count).map(move |i| asked?.of_leaf(i))
 }
 
 /// The parts of what surrounds a call that `table` has.

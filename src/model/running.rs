@@ -8,11 +8,11 @@ use super::arguments::Arguments;
 use super::build::Output;
 use super::digest::body;
 use super::facet::partition;
-use super::key::{Ingredients, out_sharding};
+use super::key::{Ingredients, out_shardings};
 use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
-use crate::case::{Array, Call, DefaultDevice, JitOptions, Library, Placement, Sharding, Via};
+use crate::case::{Array, Call, DefaultDevice, JitOptions, Library, Placement, Sharding, Shardings, Via};
 use crate::spec::{ArgumentStyle, NonFinite, Profile};
 
 /// What a call raises because of the numbers that it returns. The body that a case makes by default returns what it uses.
@@ -69,10 +69,21 @@ pub(super) fn shardings_are_known(
     if ambient.guarded {
         return unknown("under a transfer guard");
     }
+    let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
+    if options.out_shardings.iter().flat_map(Shardings::iter).any(special) {
+        return unknown("beside a layout or a memory kind");
+    }
+    // What a body of the user's returns has other shapes, perhaps.
+    let kept = arguments.leaves.iter().filter(|leaf| leaf.kept).count();
+    let returned = options.out_shardings.as_ref().filter(|places| match places {
+        Shardings::All(_) => true,
+        Shardings::Tree(tree) => tree.leaves.len() == kept,
+    });
+    let mut returned_before = 0;
     for leaf in arguments.leaves.iter() {
-        let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
-        let asked = leaf.asked.as_deref().into_iter().chain(options.out_shardings.iter().filter(|_| leaf.kept));
-        for at in asked {
+        let out = returned.filter(|_| leaf.kept).and_then(|places| places.of_leaf(returned_before));
+        returned_before += usize::from(leaf.kept);
+        for at in leaf.asked.as_deref().into_iter().chain(out) {
             if special(at) || leaf.aval.placement.as_ref().is_some_and(special) {
                 return unknown("beside a layout or a memory kind");
             }
@@ -109,7 +120,7 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
         let own = own.filter(|_| leaf.asked.is_none() || !profile.in_shardings_move);
         devices.extend(own.into_iter().chain(leaf.asked.as_deref()).map(Placement::devices));
     }
-    devices.extend(out_sharding(call).map(Placement::devices));
+    devices.extend(out_shardings(call).flatten().map(Placement::devices));
     match devices.split_first() {
         Some((first, others)) if others.iter().any(|other| other != first) => Err(mismatch()),
         _ => Ok(()),
@@ -134,11 +145,15 @@ pub(super) fn devices(call: &Ingredients<'_>) -> Vec<u32> {
 
 /// What the body that a case makes by default returns: the array leaves that it uses, in a list.
 pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: &Ambient) -> Output {
+    let asked = options.out_shardings.clone();
+    let returned = move |i| {
+        let at = asked.as_ref()?.of_leaf(i)?.clone();
+        Some(Placement { committed: at.sharding.is_none(), ..at })
+    };
     // One committed argument commits the whole program.
-    let returned = options.out_shardings.clone().map(|at| Placement { committed: at.sharding.is_none(), ..at });
     let kept = || arguments.leaves.iter().filter(|leaf| leaf.kept);
     let given = || kept().find_map(|leaf| leaf.lowered().placement.clone().filter(Placement::is_committed));
-    let committed = returned.or_else(given).or_else(|| {
+    let committed = given().or_else(|| {
         let Mesh { axes: mesh, explicit, devices } = ambient.set_mesh.clone()?;
         let sharding = Sharding { mesh, explicit, devices, spec: Vec::new() };
         Some(Placement { sharding: Some(Box::new(sharding)), ..Placement::default() })
@@ -150,14 +165,15 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
     let placement = committed.unwrap_or(Placement { device, ..Placement::default() });
     let leaves = Rc::clone(&arguments.leaves);
     Output::new(Box::new(move || {
-        let array = |leaf: Leaf<'_>| -> Obj {
+        let array = |(i, leaf): (usize, Leaf<'_>)| -> Obj {
+            let placement = returned(i).unwrap_or_else(|| placement.clone());
             let library = match leaf.aval.prng {
-                Some(prng) => Library::Key { prng, placement: placement.clone() },
-                None => Library::Jax { weak: leaf.aval.weak, placement: placement.clone() },
+                Some(prng) => Library::Key { prng, placement },
+                None => Library::Jax { weak: leaf.aval.weak, placement },
             };
             let (dtype, shape) = (leaf.aval.dtype, leaf.aval.shape.to_vec());
             Rc::new(Kind::Array(Arc::new(Array { library, dtype, shape, fill: None })))
         };
-        Rc::new(Kind::List(leaves.iter().filter(|leaf| leaf.kept).map(array).collect()))
+        Rc::new(Kind::List(leaves.iter().filter(|leaf| leaf.kept).enumerate().map(array).collect()))
     }))
 }

@@ -143,9 +143,36 @@ fn row(difference: &Difference) -> (String, String, String) {
     let Difference { path, component, before, after } = difference;
     let change = match after.strip_prefix("another ") {
         Some(text) if text == before => format!("another {before}"),
-        _ => format!("now {after}, before {before}"),
+        _ => {
+            let (before, after) = without_common_ends(before, after);
+            format!("now {after}, before {before}")
+        }
     };
     (path.clone(), component.clone(), change)
+}
+
+/// So many characters of a text are shown whatever they say.
+const SHORT: usize = 60;
+
+/// Long texts without the parts that both begin and end with; parts are what is between commas.
+fn without_common_ends(before: &str, after: &str) -> (String, String) {
+    if before.len().max(after.len()) <= SHORT {
+        return (before.to_owned(), after.to_owned());
+    }
+    let same = |(a, b): &(char, char)| a == b;
+    let common =
+        |zipped: &mut dyn Iterator<Item = (char, char)>| zipped.take_while(same).map(|(a, _)| a).collect::<String>();
+    let head = common(&mut before.chars().zip(after.chars()));
+    let head = head.rfind([',', '(']).map_or(0, |comma| comma + 1);
+    let (before_rest, after_rest) = (&before[head..], &after[head..]);
+    let tail: String = common(&mut before_rest.chars().rev().zip(after_rest.chars().rev())).chars().rev().collect();
+    let tail = tail.find([',', ')']).map_or(0, |comma| tail.len() - comma);
+    let tail = if tail > 1 { tail } else { 0 };
+    let between = |text: &str| {
+        let dots = |some: usize| if some > 0 { "…" } else { "" };
+        format!("{}{}{}", dots(head), text[..text.len() - tail].trim_start(), dots(tail))
+    };
+    (between(before_rest), between(after_rest))
 }
 
 /// What it all cost, and what to mend, the first thing first.
@@ -243,4 +270,27 @@ impl Totals {
 
 pub(super) fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_common_ends;
+
+    #[rstest::rstest]
+    #[case::short("f(a=1)", "f(a=2)", "f(a=1)", "f(a=2)")]
+    #[case::in_the_middle(
+        "Config('name=a rather long name, layers=(1, 2), rate=0.1, warmup=100')",
+        "Config('name=a rather long name, layers=(1, 2), rate=0.2, warmup=100')",
+        "…rate=0.1…",
+        "…rate=0.2…"
+    )]
+    #[case::longer(
+        "Config('name=a rather long name, layers=(1, 2), rate=0.1, warmup=100')",
+        "Config('name=a rather long name, layers=(1, 2), rate=0.1, warmup=100 (2)')",
+        "…warmup=100')",
+        "…warmup=100 (2)')"
+    )]
+    fn long_texts_without_common_ends(#[case] a: &str, #[case] b: &str, #[case] before: &str, #[case] after: &str) {
+        assert_eq!(without_common_ends(a, b), (before.to_owned(), after.to_owned()));
+    }
 }

@@ -151,6 +151,20 @@ held = jax.jit(lambda both: both.x)
 for both in (Both(jnp.ones(2)), Both(1), Both(2), Both(2, 2)):
     print(held(both))
 
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    rate: float = 0.1
+    layers: tuple = (4, 4)
+    activation: object = jnp.tanh
+
+
+# A static dataclass is compared field by field, each type with itself.
+configured = jax.jit(lambda x, config: config.activation(x) * config.rate, static_argnames="config")
+for config in (Config(), Config(), Config(rate=0.2), Config(layers=(4, 8)), Config(activation=jnp.sin), Config(rate=np.float32(0.5)), Config(rate=0.5)):
+    print(configured(jnp.ones(2), config=config))
+
 # Branches that don't fit together: each is traced, and then jax raises.
 try:
     jax.lax.cond(True, lambda: 1.0, lambda: 2)

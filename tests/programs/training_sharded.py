@@ -46,6 +46,14 @@ shardings = {"w1": over(None, "model"), "w2": over("model", None)}
 evaluate = jax.jit(loss, in_shardings=(shardings, over("data")), out_shardings=over())
 for n in (16, 8):
     print(evaluate(params, np.ones((n, 8), np.float32)))
+# A wrapper with other shardings of the leaves is another, and a prefix of a tree serves all that is below it.
+for where in ({"w1": over(), "w2": over()}, {"w1": over("data"), "w2": over()}, over()):
+    evaluate = jax.jit(loss, in_shardings=(where, over("data")), out_shardings=over())
+    for _ in range(2):
+        print(evaluate(jax.device_get(params), np.ones((16, 8), np.float32)))
+placed = jax.jit(lambda pair: {"x": pair[0][0], "y": pair[1]}, in_shardings=((over("data"), over()),), out_shardings={"x": over(), "y": None})
+placed(([np.ones(8), np.ones(16)], np.ones(8)))
+placed(([np.ones(8), np.ones(16)], np.ones(8)))
 total = jax.jit(jnp.sum, in_shardings=over("data"))
 print(total(np.ones((8, 8), np.float32)), total(np.ones((8, 8), np.float32)))
 with mesh:

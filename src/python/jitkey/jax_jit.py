@@ -28,12 +28,22 @@ def placed(options: dict[str, Any]) -> dict[str, Any]:
     made = dict(options)
     asked = options.get("in_shardings")
     if isinstance(asked, tuple):
-        made["in_shardings"] = tuple(None if form is None else arrays.sharding(form) for form in asked)
+        made["in_shardings"] = tuple(map(_shardings, asked))
     elif asked is not None:
         made["in_shardings"] = arrays.sharding(asked)
-    if options.get("out_shardings") is not None:
-        made["out_shardings"] = arrays.sharding(options["out_shardings"])
+    returned = options.get("out_shardings")
+    if returned is not None and "leaves" in returned:
+        raise Unsupported("out_shardings of leaves, since what bodies return here is a node that no list of shardings fits")
+    if returned is not None:
+        made["out_shardings"] = arrays.sharding(returned)
     return made
+
+
+def _shardings(form: dict[str, Any] | None) -> Any:
+    """The shardings of one argument; those of its leaves are in a list."""
+    if form is None:
+        return None
+    return [_shardings(leaf) for leaf in form["leaves"]] if "leaves" in form else arrays.sharding(form)
 
 
 def entry(wrapper: Any, via: str, *, eval_shape: Callable[..., Any] = jax.eval_shape) -> Callable[..., Any]:

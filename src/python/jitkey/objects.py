@@ -30,7 +30,7 @@ from .source import body, function_text, is_program
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
 
-TEXT = 60
+TEXT = 240
 """Characters of an object's text, at most."""
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
@@ -158,6 +158,8 @@ class Objects(Recorder):
             return self._graph(iter(value.nodes), iter(value.attributes), "", [])
         if type(value) is jax.sharding.PartitionSpec and all(axis is None or is_axis(axis) for axis in value):
             return {"partition_spec": list(value)}
+        if not type(value).__weakrefoffset__ and (fields := _compared_fields(value)) is not None:
+            return self._record(value, fields)
         if not type(value).__weakrefoffset__ and _is_compared(value) and equal(value, value):
             # It would have to be held to be known by its identity.
             return self._equal_to_others(value)
@@ -193,6 +195,8 @@ class Objects(Recorder):
             self.objects[name] = {"def": {"name": function_text(inner), **_params(self, value.__wrapped__)}}
         elif type(value) is type(A_JIT):
             self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
+        elif (fields := _compared_fields(value)) is not None:
+            self.objects[name] = self._record(value, fields)
         elif _is_compared(value):
             self.objects[name] = self._equal_to_others(value)
         else:
@@ -213,6 +217,11 @@ class Objects(Recorder):
         self.used.add(name)
         return {"ref": name}
 
+    def _record(self, value: Any, fields: list[str]) -> dict[str, Any]:
+        """A dataclass that is no node of a tree, by its fields, so that the one that differs has its name."""
+        made = self._class_of(type(value), ("record",), {"plain_dataclass": {"fields": fields, "frozen": True}})
+        return {"new": {"class": made, "fields": {name: self._named(getattr(value, name)) for name in fields}}}
+
     def _equal_to_others(self, value: Any) -> dict[str, Any]:
         """An instance whose value says which others it is equal to."""
         try:
@@ -226,7 +235,8 @@ class Objects(Recorder):
         entries[:] = [(text, held) for text, held in entries if held() is not None]
         text = next((text for text, held in entries if equal(held(), value)), None)
         if text is None:
-            text = _text(value)
+            # Its class is said beside it.
+            text = _text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
             number = self._texts[type(value), text] = self._texts.get((type(value), text), 0) + 1
             text = text if number == 1 else f"{text} ({number})"
             entries.append((text, _held(value)))
@@ -344,6 +354,21 @@ def _is_compared(value: Any) -> bool:
     """Whether the object's class says what it is equal to, and its arrays don't: to compare those is to run a program of
     jax's, which a recording must not."""
     return type(value).__eq__ is not object.__eq__ and not _has_arrays(value)
+
+
+def _compared_fields(value: Any) -> list[str] | None:
+    """The fields of a frozen dataclass whose `==` and hash are those that `dataclasses` makes, of all of them; else None."""
+    made = type(value)
+    params = getattr(made, "__dataclass_params__", None)
+    if params is None or not params.frozen or callable(value) or is_module(value):
+        return None
+    written = [getattr(getattr(method, "__code__", None), "co_filename", None) for method in (made.__eq__, made.__hash__)]
+    fields = dataclasses.fields(value)
+    is_usual = all(field.compare and field.hash is None and NAME.match(field.name) for field in fields)
+    if written != ["<string>", "<string>"] or not is_usual:
+        return None
+    parts = {field.name: getattr(value, field.name, None) for field in fields}
+    return None if any(isinstance(part, np.ndarray) or _has_arrays(part) for part in parts.values()) else list(parts)
 
 
 def _has_arrays(value: Any) -> bool:

@@ -16,17 +16,19 @@ from .record import placement
 _DEVICE_CONTEXT: Any = getattr(jax_mesh, "device_context", None) or getattr(jax_config, "device_context", None)
 
 
-class UnderAMesh(Exception):
-    """A `PartitionSpec` among the options, whose mesh is the one around each call; with the other options."""
+class OfTheCall(Exception):
+    """Shardings among the options that a call completes: a `PartitionSpec`, whose mesh is the one around it, or trees, which
+    can be prefixes of its arguments; with the other options."""
 
     def __init__(self, others: dict[str, Any]) -> None:
         super().__init__()
         self.others = others
 
 
-def jit_options(wrapper: Any, mesh: Any = None) -> dict[str, Any]:
-    """The options of a `jax.jit`, without those that a case has no word for; `mesh` is the one around the call. Raises
-    `UnderAMesh` if there has to be one, and whatever a version of jax that keeps them elsewhere makes of the search."""
+def jit_options(wrapper: Any, args: Any = None) -> dict[str, Any]:
+    """The options of a `jax.jit`, without those that a case has no word for; `args` are the dynamic positional arguments of a
+    call that is about to be made. Raises `OfTheCall` if one has to be, and whatever a version of jax that keeps them elsewhere
+    makes of the search."""
     info = getattr(wrapper, "_jit_info", None)
     if info is None:  # jax 0.4 has it in the closure of what a miss calls.
         miss = inspect.unwrap(wrapper._cache_miss)
@@ -47,27 +49,45 @@ def jit_options(wrapper: Any, mesh: Any = None) -> dict[str, Any]:
             name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs
         }
     leaves = [*info.in_shardings_leaves, *info.out_shardings_leaves]
-    if mesh is None and any(isinstance(leaf, jax.sharding.PartitionSpec) for leaf in leaves):
-        raise UnderAMesh(options)
+    has_trees = info.user_specified_in_shardings and info.in_shardings_treedef.num_nodes > len(info.in_shardings_leaves) + 1
+    has_specs = any(isinstance(leaf, jax.sharding.PartitionSpec) for leaf in leaves)
+    if args is None and (has_trees or has_specs):
+        raise OfTheCall(options)
+    mesh = mesh_around() if has_specs else None
     if info.user_specified_in_shardings:
-        asked = _shardings(info.in_shardings_treedef, info.in_shardings_leaves, mesh)
-        if asked is not None:
-            options["in_shardings"] = asked
-    where = _shardings(info.out_shardings_treedef, info.out_shardings_leaves, mesh)
-    if isinstance(where, dict):
-        options["out_shardings"] = where
+        options |= _in_shardings(info.in_shardings_treedef, [_asked(leaf, mesh) for leaf in info.in_shardings_leaves], args)
+    asked = [_asked(leaf, mesh) for leaf in info.out_shardings_leaves]
+    if any(asked):
+        is_one = info.out_shardings_treedef.num_nodes == 1
+        options["out_shardings"] = asked[0] if is_one else {"leaves": asked}
     return options
 
 
-def _shardings(treedef: Any, leaves: tuple[Any, ...], mesh: Any) -> Any:
-    """One sharding for all, or one for each argument; None for those of parts of arguments, which say no more than the arguments
-    do that are there already. Raises `Unsupported` for shardings that a case has no words for."""
-    forms = [_asked(leaf, mesh) for leaf in leaves]
+def _in_shardings(treedef: Any, forms: list[Any], args: Any) -> dict[str, Any]:
+    """One sharding for all, or one for each argument or for each of its leaves."""
+    if not any(forms):
+        return {}
     if treedef.num_nodes == 1:
-        return forms[0]
-    if treedef.num_nodes == len(leaves) + 1 and any(forms) and treedef == jax.tree_util.tree_structure((0,) * len(leaves)):
+        return {"in_shardings": forms[0]}
+    asked: list[Any] = []
+    for i, part in enumerate(treedef.children()):
+        own = [forms.pop(0) for _ in range(part.num_leaves)]
+        if part.num_nodes == 1:
+            asked += own
+        else:
+            if len(args) > i:
+                own = _broadcast(part, own, args[i])
+            asked.append({"leaves": own})
+    return {"in_shardings": asked}
+
+
+def _broadcast(treedef: Any, forms: list[Any], arg: Any) -> list[Any]:
+    """What the prefix of a tree has for each of its leaves."""
+    try:
+        parts = treedef.flatten_up_to(arg)
+    except ValueError:  # It is none, which is an error of the program's.
         return forms
-    return None
+    return [form for form, part in zip(forms, parts, strict=True) for _ in jax.tree_util.tree_leaves(part)]
 
 
 def _asked(sharding: Any, mesh: Any) -> dict[str, Any] | None:

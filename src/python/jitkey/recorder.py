@@ -33,7 +33,7 @@ from .errors import Unsupported, describe
 from .hooks import local
 from .objects import A_JIT, NAME, Objects, is_plain, taken
 from .observe import LAYERS
-from .options import UnderAMesh, filter_jit_options, jit_options, mesh_around, set_mesh
+from .options import OfTheCall, filter_jit_options, jit_options, set_mesh
 from .record import explicit_axes
 from .source import body, caller, code, codes, has_public, is_asked_by_library, is_program, place, transformations
 
@@ -88,8 +88,8 @@ class _Wrapper:
     function: Callable[[], Any]
     codes: frozenset[types.CodeType]
     options: dict[str, Any]
-    around: Callable[[], dict[str, Any]] | None = None
-    """What the options are under the mesh around a call, if they speak of one that isn't there before."""
+    of_call: Callable[[Any], dict[str, Any]] | None = None
+    """What the options are of a call with these dynamic positional arguments, if they speak of what isn't there before."""
     unknown: str | None = None
     """Why its options can't be recorded."""
 
@@ -379,12 +379,13 @@ class Recording:
         if not all(map(NAME.match, kwargs)):
             raise Unsupported("recording a keyword that isn't ASCII")
         value, static, function = self._objects.value, self._objects.static, wrapped.function()
+        dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
         return {
             # A method of a Module is made anew each time that it is asked for.
             "function": self._objects.one(function) if function is wrapped.function() else value(function),
             "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
             "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
-            "options": wrapped.options if wrapped.around is None else wrapped.around(),
+            "options": wrapped.options if wrapped.of_call is None else wrapped.of_call(dynamic),
             "context": self._context(),
         }
 
@@ -443,14 +444,14 @@ class Recording:
             name = " of ".join([*(made.co_name for made in by), name])
         elif isinstance(fun, functools.partial):
             name = f"partial of {name}"
-        options, unknown, around = {}, None, None
+        options, unknown, of_call = {}, None, None
         held = weakref.ref(wrapper)
         try:
             if is_copy:
                 raise Unsupported("recording a copy of a jitted function")
             options = jit_options(wrapper) if api == "jax.jit" else filter_jit_options(wrapper)
-        except UnderAMesh as error:
-            options, around = error.others, lambda: jit_options(held(), mesh_around())
+        except OfTheCall as error:
+            options, of_call = error.others, lambda args: jit_options(held(), args)
         except Unsupported as error:
             unknown = str(error)
         except Exception as error:  # A version of jax that keeps them elsewhere.
@@ -463,7 +464,7 @@ class Recording:
             # jax's own functions keep what they were traced to.
             codes=frozenset() if of_library else codes([fun]),
             options=options,
-            around=around,
+            of_call=of_call,
             unknown=unknown,
         )
 

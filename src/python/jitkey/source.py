@@ -74,8 +74,12 @@ def codes(functions: list[Any]) -> frozenset[types.CodeType]:
 
 
 def function_text(function: types.FunctionType) -> str:
-    """The function for a reader."""
-    return f"{function.__qualname__} at {place(function.__code__)}"
+    """The function for a reader; what jax made of one of the program's stands where that one is written."""
+    by = [made.co_name for made in transformations(function)]
+    inner = body(function) if by else function
+    if not isinstance(inner, types.FunctionType):
+        by, inner = [], function
+    return " of ".join([*by, f"{inner.__qualname__} at {place(inner.__code__)}"])
 
 
 def place(written: types.CodeType | None) -> str | None:

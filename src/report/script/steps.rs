@@ -7,8 +7,8 @@ use super::frame::part;
 use super::value::string;
 use super::{Block, Claim, ScriptError, Writer, anywhere, indented, is_form, mentions, uses_own};
 use crate::case::{
-    Call, ClearScope, Context, DefaultDevice, Donate, Fill, Form, InShardings, JitOptions, Name, Placement, Step,
-    Thread, Value, Verdict, Via,
+    Call, ClearScope, Context, DefaultDevice, Donate, Fill, Form, InShardings, JitOptions, Name, Placement, Shardings,
+    Step, Thread, Value, Verdict, Via,
 };
 
 /// A line longer than this is broken.
@@ -347,11 +347,11 @@ impl<'c> Writer<'c> {
         parts.extend(in_shardings.as_ref().map(|places| match places {
             InShardings::All(place) => format!("in_shardings={}", sharding(place)),
             InShardings::Each(places) => {
-                let text = |place: &Option<Placement>| place.as_ref().map_or("None".to_owned(), sharding);
-                format!("in_shardings={}", tuple(&places.iter().map(text).collect::<Vec<_>>()))
+                let places: Vec<_> = places.iter().map(Option::as_ref).map(shardings).collect();
+                format!("in_shardings={}", tuple(&places))
             }
         }));
-        parts.extend(out_shardings.as_ref().map(|place| format!("out_shardings={}", sharding(place))));
+        parts.extend(out_shardings.as_ref().map(|places| format!("out_shardings={}", shardings(Some(places)))));
         Ok(parts)
     }
 
@@ -419,4 +419,16 @@ fn statement(function: &str, parts: &[String]) -> String {
         return line;
     }
     format!("{function}(\n{},\n)", indented(&parts.join(",\n")))
+}
+
+/// The shardings of one value; those of its leaves are in a list, which is what a script's body returns.
+fn shardings(places: Option<&Shardings>) -> String {
+    match places {
+        None => "None".to_owned(),
+        Some(Shardings::All(place)) => sharding(place),
+        Some(Shardings::Tree(tree)) => {
+            let leaf = |place: &Option<Placement>| place.as_ref().map_or("None".to_owned(), sharding);
+            format!("[{}]", tree.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "))
+        }
+    }
 }
