@@ -2,16 +2,18 @@
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
-use serde_yaml::with::singleton_map_recursive;
+use serde::de::DeserializeOwned;
+use smallvec::SmallVec;
 
-use super::plant::{Definitions, Flag, Planted, Surroundings, instantiate, plant, read, tagged, value, wrap};
+use super::plant::{Definitions, Flag, Planted, Surroundings, broken, instantiate, plant, tagged, wrap};
 use super::sequence::sequence;
 use super::source::Source;
 use crate::case::{
-    Behaviour, Call, Case, DefForm, Dtype, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text,
+    Behaviour, Call, Case, Context, DefForm, Dtype, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text,
 };
 use crate::spec::{
-    Bindings, Body, CallSpec, Composition, Outcome, Passing, Planting, Profile, Rule, Spec, Tree, Version,
+    Bindings, Body, CallSpec, Composition, FillError, Holes, Outcome, Passing, Pattern, Planting, Profile, Rule, Spec,
+    Tree, Version,
 };
 
 /// Why a draw gave no case.
@@ -210,22 +212,19 @@ impl<'s> Generator<'s> {
 
     /// Two calls that have the same random context around these values, which stand at `position`.
     pub fn around(&self, position: &str, sides: &[Value; 2], source: &mut Source) -> Result<Case, Discard> {
-        if !self.positions.iter().any(|known| known == position) {
+        let is_ambient = || self.spec.contexts.positions[position].ambient;
+        if !self.positions.iter().any(|known| known == position) || is_ambient() {
             return Err(Discard::NoPosition);
         }
-        let tree = |value: &Value| {
-            let tree = singleton_map_recursive::serialize(value, serde_yaml::value::Serializer);
-            tree.map(Tree::from).map_err(|error| Discard::Broken(error.to_string()))
-        };
-        let sides = [tree(&sides[0])?, tree(&sides[1])?];
         let mut definitions = Definitions::default();
+        let sides = sides.clone();
         let planted = plant(source, self.surroundings(), true, position, sides, &mut definitions, "tree")?;
         let in_tree = self.stands_in_tree(position);
         let arguments = self.in_trees(vec![(planted, in_tree)], source, &mut definitions)?;
         let written = self.spec.contexts.calls.get(self.implementation);
-        let mut case = self.calls(written, arguments, source)?;
-        definitions.objects.extend(written.into_iter().flat_map(|written| written.objects.clone()));
-        define(&mut case, definitions)?;
+        let mut case = self.calls(written, arguments, Vec::new(), source)?;
+        definitions.objects.extend(objects(written.map(|written| &written.objects))?);
+        define(&mut case, definitions);
         let checked = self.checked(Pair { case, expected: Expected { calls: Vec::new() }, positions: Vec::new() })?;
         Ok(checked.case)
     }
@@ -246,36 +245,41 @@ impl<'s> Generator<'s> {
         if let Some(pattern) = &rule.case {
             let outcome = self.outcome(rule).ok_or(Discard::NoPosition)?;
             let mut definitions = Definitions::default();
-            let filled =
-                instantiate(source, self.surroundings(), rule, &mut definitions, std::slice::from_ref(pattern))?;
-            let mut case: Case = read(&filled[0])?;
-            define(&mut case, definitions)?;
+            let pattern = std::slice::from_ref(pattern);
+            let filled = instantiate(source, self.surroundings(), rule, &mut definitions, pattern, Pattern::fill)?;
+            let mut case: Case = filled.into_iter().next().ok_or(Discard::NoPosition)?;
+            define(&mut case, definitions);
             let expected = Expected { calls: outcome.calls.clone() };
             return self.checked(Pair { case, expected, positions: Vec::new() });
         }
         let mut definitions = Definitions::default();
         let written = self.spec.contexts.calls.get(self.implementation);
-        definitions.objects.extend(written.into_iter().flat_map(|written| written.objects.clone()));
-        let mut planted = Vec::new();
+        definitions.objects.extend(objects(written.map(|written| &written.objects))?);
+        let (mut planted, mut surrounding, mut positions) = (Vec::new(), Vec::new(), Vec::new());
         for rule in &plan.rules {
-            planted.push(self.planted(rule, source, &mut definitions)?);
+            let position = self.position(rule, source)?;
+            positions.push(position.to_owned());
+            if self.spec.contexts.positions[position].ambient {
+                surrounding.push(self.sides(rule, source, &mut definitions, Pattern::fill)?);
+            } else {
+                planted.push(self.planted(rule, position, source, &mut definitions)?);
+            }
         }
-        let positions = planted.iter().map(|(planted, _)| planted.position.clone()).collect();
         let arguments = self.in_trees(planted, source, &mut definitions)?;
-        let mut case = self.calls(written, arguments, source)?;
+        let mut case = self.calls(written, arguments, surrounding, source)?;
         let body_must_use = plan.rules.iter().any(|rule| rule.body == Body::Uses);
         if !body_must_use && source.below(4) != 0 {
             match written {
-                Some(written) => definitions.objects.extend(written.idle.clone()),
+                Some(written) => definitions.objects.extend(objects(Some(&written.idle))?),
                 None => case.function = idle_function(),
             }
         }
-        define(&mut case, definitions)?;
+        define(&mut case, definitions);
         self.checked(Pair { case, expected: self.expected(plan)?, positions })
     }
 
     fn checked(&self, pair: Pair) -> Result<Pair, Discard> {
-        pair.case.validate().map_err(|error| Discard::Broken(error.to_string()))?;
+        pair.case.validate().map_err(broken)?;
         let values = || pair.case.objects.values().chain(pair.case.arguments());
         if !self.uncompilable.is_empty() && values().any(|value| has_dtype(value, self.uncompilable)) {
             return Err(Discard::Uncompilable);
@@ -293,22 +297,38 @@ impl<'s> Generator<'s> {
         rule.places.of(self.implementation).iter().any(|place| positions.get(place).is_some_and(|spec| spec.ambient))
     }
 
-    /// The pair of `rule`, planted through all stages but the last one, the tree; and whether that stage is to come.
-    fn planted(
-        &self,
-        rule: &Rule,
-        source: &mut Source,
-        definitions: &mut Definitions,
-    ) -> Result<(Planted, bool), Discard> {
-        let places: Vec<&String> =
+    /// One of the positions that `rule` has here.
+    fn position<'r>(&self, rule: &'r Rule, source: &mut Source) -> Result<&'r str, Discard> {
+        let places: SmallVec<[&String; 8]> =
             rule.places.of(self.implementation).iter().filter(|place| self.positions.contains(place)).collect();
         if places.is_empty() {
             return Err(Discard::NoPosition);
         }
-        let position = *source.pick(&places);
+        Ok(source.pick(&places).as_str())
+    }
+
+    /// Both sides of the pair of `rule`, as `fill` fills in its patterns.
+    fn sides<T: DeserializeOwned>(
+        &self,
+        rule: &Rule,
+        source: &mut Source,
+        definitions: &mut Definitions,
+        fill: fn(&Pattern, &Bindings) -> Result<T, FillError>,
+    ) -> Result<[T; 2], Discard> {
         let patterns = rule.pair.as_ref().ok_or(Discard::NoPosition)?;
-        let filled = instantiate(source, self.surroundings(), rule, definitions, patterns)?;
-        let sides = <[Tree; 2]>::try_from(filled).map_err(|_| Discard::NoPosition)?;
+        let filled = instantiate(source, self.surroundings(), rule, definitions, patterns, fill)?;
+        filled.try_into().map_err(|_| Discard::NoPosition)
+    }
+
+    /// The pair of `rule`, planted through all stages but the last one, the tree; and whether that stage is to come.
+    fn planted(
+        &self,
+        rule: &Rule,
+        position: &str,
+        source: &mut Source,
+        definitions: &mut Definitions,
+    ) -> Result<(Planted, bool), Discard> {
+        let sides = self.sides(rule, source, definitions, Pattern::fill_value)?;
         let anywhere = rule.planting == Planting::Anywhere;
         let planted = plant(source, self.surroundings(), anywhere, position, sides, definitions, "tree")?;
         Ok((planted, anywhere && self.stands_in_tree(position)))
@@ -327,7 +347,7 @@ impl<'s> Generator<'s> {
             match host {
                 Some((host, _)) if source.one_in(2) => {
                     for (side, other) in host.sides.iter_mut().zip(next.sides) {
-                        *side = tagged("tuple", Tree::sequence([std::mem::take(side), other]));
+                        *side = Form::Tuple(vec![std::mem::replace(side, Value::None), other]).into();
                     }
                 }
                 _ => arguments.push((next, in_tree)),
@@ -342,20 +362,23 @@ impl<'s> Generator<'s> {
     }
 
     /// Makes two calls, and puts around each what surrounds it.
-    fn calls(&self, written: Option<&CallSpec>, planted: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
-        let (surrounding, arguments): (Vec<_>, Vec<_>) = planted.into_iter().partition(|planted| planted.ambient);
-        let mut calls = match written {
+    fn calls(
+        &self,
+        written: Option<&CallSpec>,
+        arguments: Vec<Planted>,
+        surrounding: Vec<[Context; 2]>,
+        source: &mut Source,
+    ) -> Result<Case, Discard> {
+        let mut case = match written {
             Some(written) => self.write(written, arguments, source)?,
             None => self.assemble(arguments, source)?,
         };
-        for planted in surrounding {
+        for sides in surrounding {
             let calls =
-                calls.steps.iter_mut().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
-            for (call, side) in calls.zip(&planted.sides) {
-                call.context = read(side)?;
-            }
+                case.steps.iter_mut().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
+            calls.zip(sides).for_each(|(call, side)| call.context = side);
         }
-        Ok(calls)
+        Ok(case)
     }
 
     /// Makes two calls that are written so: what is planted at a part of the call stands there, and one tree of all else
@@ -368,49 +391,43 @@ impl<'s> Generator<'s> {
         if together {
             return Err(Discard::NotDistinct);
         }
-        self.add_siblings(&mut arguments, source);
+        self.add_siblings(&mut arguments, source)?;
         let mut calls = [Call::default(), Call::default()];
+        let bindings: Bindings = written.parts.clone().into_iter().collect();
         for (i, call) in calls.iter_mut().enumerate() {
-            let mut bindings: Bindings = written.parts.clone().into_iter().collect();
+            let mut holes = Holes::new();
             for part in &parts {
-                bindings.push((read(&part.position.as_str().into())?, part.sides[i].clone()));
+                holes.push((Name::new(part.position.as_str()).map_err(broken)?, Some(part.sides[i].clone())));
             }
             let operand = match &arguments[..] {
-                [] => self.spec.contexts.leaves.first().cloned().unwrap_or_default(),
+                [] => self.spec.contexts.leaves.first().map_or(Ok(Value::None), Tree::value).map_err(broken)?,
                 [only] => only.sides[i].clone(),
-                several => {
-                    let all = several.iter().map(|argument| argument.sides[i].clone());
-                    tagged("tuple", Tree::sequence(all))
-                }
+                several => Form::Tuple(several.iter().map(|argument| argument.sides[i].clone()).collect()).into(),
             };
-            bindings.push((Name::new("operand").expect("a literal name"), operand));
+            holes.push((Name::new("operand").expect("a literal name"), Some(operand)));
             for pattern in &written.args {
-                call.args.push(pattern.fill(&bindings).map_err(|error| Discard::Broken(error.to_string()))?);
+                call.args.push(pattern.fill_around(&bindings, &mut holes).map_err(broken)?);
             }
         }
         Ok(Case { steps: calls.into_iter().map(Step::Call).collect(), ..Case::default() })
     }
 
     /// Puts some values that are the same in both calls beside the planted arguments.
-    fn add_siblings(&self, arguments: &mut Vec<Planted>, source: &mut Source) {
+    fn add_siblings(&self, arguments: &mut Vec<Planted>, source: &mut Source) -> Result<(), Discard> {
         let contexts = &self.spec.contexts;
         for _ in 0..source.number(contexts.arguments) {
-            let value = source.pick(&contexts.leaves).clone();
-            let extra = Planted {
-                sides: [value.clone(), value],
-                position: String::new(),
-                is_static: false,
-                by: Passing::Any,
-                ambient: false,
-            };
+            let value = source.pick(&contexts.leaves).value().map_err(broken)?;
+            let sides = [value.clone(), value];
+            let extra = Planted { sides, position: String::new(), is_static: false, by: Passing::Any };
             let place = source.below(u32::try_from(arguments.len() + 1).unwrap_or(1)) as usize;
             arguments.insert(arguments.len() - place, extra);
         }
+        Ok(())
     }
 
     /// Makes two calls of the planted arguments and some more that are the same in both.
     fn assemble(&self, mut arguments: Vec<Planted>, source: &mut Source) -> Result<Case, Discard> {
-        self.add_siblings(&mut arguments, source);
+        self.add_siblings(&mut arguments, source)?;
         let mut case = Case::default();
         let mut calls = [0; 2].map(|_| Call { via: self.via, ..Call::default() });
         let mut keyword_names = ["a", "b", "c", "d", "e", "f"].into_iter();
@@ -430,8 +447,7 @@ impl<'s> Generator<'s> {
                     }
                 }
             }
-            for (call, side) in calls.iter_mut().zip(&argument.sides) {
-                let value = value(side)?;
+            for (call, value) in calls.iter_mut().zip(argument.sides) {
                 match &name {
                     Some(name) => drop(call.kwargs.insert(name.clone(), value)),
                     None => call.args.push(value),
@@ -500,15 +516,15 @@ fn can_raise(outcome: &Outcome) -> bool {
     calls.chain(&outcome.when_missed).any(|verdict| matches!(verdict, Verdict::Error(_)))
 }
 
-fn define(case: &mut Case, definitions: Definitions) -> Result<(), Discard> {
-    let objects: IndexMap<Name, Value> = definitions
-        .objects
-        .iter()
-        .map(|(name, tree)| Ok::<_, Discard>((name.clone(), value(tree)?)))
-        .collect::<Result<_, _>>()?;
+fn define(case: &mut Case, definitions: Definitions) {
     case.classes.extend(definitions.classes);
-    case.objects.extend(objects);
-    Ok(())
+    case.objects.extend(definitions.objects);
+}
+
+/// The objects that a way of calling has.
+fn objects(written: Option<&IndexMap<Name, Tree>>) -> Result<Vec<(Name, Value)>, Discard> {
+    let object = |(name, tree): (&Name, &Tree)| Ok((name.clone(), tree.value().map_err(broken)?));
+    written.into_iter().flatten().map(object).collect()
 }
 
 fn has_dtype(value: &Value, dtypes: &[Dtype]) -> bool {

@@ -3,27 +3,27 @@
 use std::sync::{Arc, LazyLock};
 
 use indexmap::IndexMap;
+use serde::de::DeserializeOwned;
+use smallvec::smallvec;
 
 use super::{Discard, Source, draw};
 use crate::case::{Class, Name, Value};
-use crate::spec::{Bindings, Contexts, FlagEffect, Passing, Pattern, Rule, Tree, WrapperKind};
+use crate::spec::{Bindings, Contexts, FillError, FlagEffect, Passing, Pattern, Rule, Tree, WrapperKind};
 
 /// Both sides of a pair, with what stands around them.
 #[derive(Debug, Clone)]
 pub struct Planted {
-    pub sides: [Tree; 2],
+    pub sides: [Value; 2],
     pub position: String,
     pub is_static: bool,
     pub by: Passing,
-    /// The sides are contexts, not arguments.
-    pub ambient: bool,
 }
 
 /// The classes and objects that planted pairs use.
 #[derive(Debug, Default)]
 pub struct Definitions {
     pub classes: IndexMap<Name, Class>,
-    pub objects: IndexMap<Name, Tree>,
+    pub objects: IndexMap<Name, Value>,
 }
 
 /// The names that a rule defines, as another pair of the same case has to call them.
@@ -50,11 +50,12 @@ impl Renaming {
         self.names.iter().find(|(old, _)| old == name).map_or_else(|| name.clone(), |(_, new)| new.clone())
     }
 
+    fn is_none(&self) -> bool {
+        self.names.iter().all(|(old, new)| old == new)
+    }
+
     /// Renames the references in a tree: `{ref: x}`, `{class: X}`, `{new: {class: X, …}}`.
     fn apply(&self, tree: &mut Tree) {
-        if self.names.iter().all(|(old, new)| old == new) {
-            return;
-        }
         match tree {
             Tree::Sequence(items) => Arc::make_mut(items).iter_mut().for_each(|item| self.apply(item)),
             Tree::Mapping(map) => {
@@ -74,21 +75,17 @@ impl Renaming {
     }
 }
 
-/// Draws the metavariables of `rule` and fills in its patterns; the definitions of the rule join the others.
-pub fn instantiate(
+/// Draws the metavariables of `rule` and fills in its patterns as `fill` does; the definitions of the rule join the others.
+pub fn instantiate<T: DeserializeOwned>(
     source: &mut Source,
     around: Surroundings<'_>,
     rule: &Rule,
     definitions: &mut Definitions,
     patterns: &[Pattern],
-) -> Result<Vec<Tree>, Discard> {
+    fill: fn(&Pattern, &Bindings) -> Result<T, FillError>,
+) -> Result<Vec<T>, Discard> {
     let bindings = draw::bindings(source, around, rule.forall.iter())?;
     let renaming = Renaming::avoiding(definitions, around.contexts, rule);
-    let filled = |pattern: &Pattern| {
-        let mut tree = pattern.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
-        renaming.apply(&mut tree);
-        Ok::<_, Discard>(tree)
-    };
     for (name, class) in &rule.classes {
         let class = match class {
             Class::Subclass { of } => Class::Subclass { of: renaming.of(of) },
@@ -97,9 +94,24 @@ pub fn instantiate(
         definitions.classes.insert(renaming.of(name), class);
     }
     for (name, pattern) in &rule.objects {
-        definitions.objects.insert(renaming.of(name), filled(pattern)?);
+        let object = filled(pattern, &bindings, &renaming, Pattern::fill_value)?;
+        definitions.objects.insert(renaming.of(name), object);
     }
-    patterns.iter().map(filled).collect()
+    patterns.iter().map(|pattern| filled(pattern, &bindings, &renaming, fill)).collect()
+}
+
+fn filled<T: DeserializeOwned>(
+    pattern: &Pattern,
+    bindings: &Bindings,
+    renaming: &Renaming,
+    fill: fn(&Pattern, &Bindings) -> Result<T, FillError>,
+) -> Result<T, Discard> {
+    if renaming.is_none() {
+        return fill(pattern, bindings).map_err(broken);
+    }
+    let mut tree = pattern.fill_tree(bindings).map_err(broken)?;
+    renaming.apply(&mut tree);
+    tree.read().map_err(broken)
 }
 
 /// What stands around a pair, for one implementation.
@@ -125,13 +137,12 @@ pub fn plant(
     around: Surroundings<'_>,
     anywhere: bool,
     position: &str,
-    sides: [Tree; 2],
+    sides: [Value; 2],
     definitions: &mut Definitions,
     later: &str,
 ) -> Result<Planted, Discard> {
     let spec = &around.contexts.positions[position];
-    let mut planted =
-        Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by, ambient: spec.ambient };
+    let mut planted = Planted { sides, position: position.to_owned(), is_static: spec.is_static, by: spec.by };
     if anywhere {
         for stage in spec.through.iter().filter(|stage| *stage != later) {
             wrap(source, around, stage, &mut planted.sides, definitions)?;
@@ -148,7 +159,7 @@ pub fn wrap(
     source: &mut Source,
     around: Surroundings<'_>,
     stage: &str,
-    sides: &mut [Tree; 2],
+    sides: &mut [Value; 2],
     definitions: &mut Definitions,
 ) -> Result<(), Discard> {
     let Surroundings { contexts, implementation, .. } = around;
@@ -158,10 +169,10 @@ pub fn wrap(
     for _ in 0..source.number(stage.depth) {
         let kind = source.weighted(kinds().map(|kind| kind.weight));
         let kind = kinds().nth(kind).expect("a stage has a kind for each implementation");
-        let mut bindings: Bindings = draw::bindings(source, around, kind.forall.iter())?;
+        let bindings = draw::bindings(source, around, kind.forall.iter())?;
         for side in sides.iter_mut() {
-            bindings.push((HOLE.clone(), std::mem::take(side)));
-            *side = kind.value.fill_tree(&bindings).map_err(|error| Discard::Broken(error.to_string()))?;
+            let inside = std::mem::replace(side, Value::None);
+            *side = kind.value.fill_around(&bindings, &mut smallvec![(HOLE.clone(), Some(inside))]).map_err(broken)?;
         }
         for (name, class) in &kind.classes {
             definitions.classes.entry(name.clone()).or_insert_with(|| class.clone());
@@ -175,12 +186,7 @@ pub fn tagged(tag: &str, inside: Tree) -> Tree {
     Tree::mapping([(tag.into(), inside)])
 }
 
-/// The value of a case that a tree says.
-pub fn value(tree: &Tree) -> Result<Value, Discard> {
-    tree.value().map_err(|error| Discard::Broken(error.to_string()))
-}
-
-/// What a tree says.
-pub fn read<T: serde::de::DeserializeOwned>(tree: &Tree) -> Result<T, Discard> {
-    tree.read().map_err(|error| Discard::Broken(error.to_string()))
+/// A defect of the rule, or of what stands around its pair.
+pub fn broken(error: impl ToString) -> Discard {
+    Discard::Broken(error.to_string())
 }

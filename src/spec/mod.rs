@@ -28,7 +28,7 @@ pub use expect::{Expectation, Outcome};
 pub use flags::{ContextField, FlagDefault, FlagEffect, FlagGroup, FlagKey, Flags, NonFinite};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use mutant::{Answer, Blind, Edit, Mutant, Mutants, Only, Sight};
-pub use pattern::{Bindings, FillError, Pattern};
+pub use pattern::{Bindings, FillError, Holes, Pattern};
 pub use profile::{
     ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey,
     Held, KeyedBy, LeafComponent, LeafKind, LeafRule, Parameter, Profile, Role, StaticEquality, Table, TableName,

@@ -6,14 +6,19 @@
 use std::fmt;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
+use smallvec::SmallVec;
 
 use super::tree::{Entries, Items, Tree};
-use crate::case::Name;
+use crate::case::{DefaultDictForm, DictItems, Form, Name, NewForm, PartialForm, Value};
 
 /// What each metavariable stands for; the last, if it is there several times.
 pub type Bindings = Vec<(Name, Tree)>;
+
+/// The values that holes stand for; each is moved into its place.
+pub type Holes = SmallVec<[(Name, Option<Value>); 1]>;
 
 /// A YAML tree with metavariables in its strings.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +55,9 @@ pub enum FillError {
     /// A spread stands where there is no list.
     #[error("`${{{0}...}}` can only stand in a list")]
     StraySpread(Name),
+    /// A hole stands there twice.
+    #[error("`${{{0}}}` can stand in a container only once")]
+    Again(Name),
     /// What came out is not what it should be.
     #[error("{0}")]
     Text(String),
@@ -71,7 +79,17 @@ impl Pattern {
 
     /// Puts in the bindings and reads the outcome as a `T`.
     pub fn fill<T: DeserializeOwned>(&self, bindings: &Bindings) -> Result<T, FillError> {
-        self.fill_tree(bindings)?.read().map_err(|error| FillError::Text(error.to_string()))
+        read(self.fill_tree(bindings)?.read())
+    }
+
+    /// The same for a value, without a tree of it where its form is one that contexts are made of.
+    pub fn fill_value(&self, bindings: &Bindings) -> Result<Value, FillError> {
+        self.fill_around(bindings, &mut Holes::new())
+    }
+
+    /// The same with values in the holes, each of which stands there once at most.
+    pub fn fill_around(&self, bindings: &Bindings, holes: &mut Holes) -> Result<Value, FillError> {
+        self.0.value(&mut Filling { bindings, holes })
     }
 
     /// Puts in the bindings.
@@ -155,22 +173,18 @@ impl Node {
     }
 
     fn fill(&self, bindings: &Bindings) -> Result<Tree, FillError> {
-        let bound = |name: &Name| {
-            let found = bindings.iter().rev().find(|(known, _)| known == name);
-            found.map(|(_, tree)| tree).ok_or_else(|| FillError::Unbound(name.clone()))
-        };
         Ok(match self {
             Self::Fixed(tree) => tree.clone(),
-            Self::Whole(name) => bound(name)?.clone(),
+            Self::Whole(name) => bound(bindings, name)?.clone(),
             Self::Spread(name) => return Err(FillError::StraySpread(name.clone())),
             Self::Text(segments) => {
                 let mut text = String::new();
                 for segment in segments {
                     match segment {
                         Segment::Fixed(fixed) => text.push_str(fixed),
-                        Segment::Variable(name) => {
-                            text.push_str(&scalar_text(bound(name)?).ok_or_else(|| FillError::NotText(name.clone()))?)
-                        }
+                        Segment::Variable(name) => text.push_str(
+                            &scalar_text(bound(bindings, name)?).ok_or_else(|| FillError::NotText(name.clone()))?,
+                        ),
                     }
                 }
                 text.into()
@@ -179,10 +193,7 @@ impl Node {
                 let mut filled = Items::with_capacity(items.len());
                 for item in items {
                     match item {
-                        Self::Spread(name) => match bound(name)? {
-                            Tree::Sequence(elements) => filled.extend(elements.iter().cloned()),
-                            _ => return Err(FillError::NotList(name.clone())),
-                        },
+                        Self::Spread(name) => filled.extend(elements(bindings, name)?.iter().cloned()),
                         item => filled.push(item.fill(bindings)?),
                     }
                 }
@@ -203,6 +214,151 @@ impl Node {
             }
         })
     }
+}
+
+/// What a value is made with.
+struct Filling<'f> {
+    bindings: &'f Bindings,
+    holes: &'f mut Holes,
+}
+
+impl Filling<'_> {
+    fn value(&mut self, name: &Name) -> Result<Value, FillError> {
+        match self.holes.iter_mut().find(|(hole, _)| hole == name) {
+            Some((_, value)) => value.take().ok_or_else(|| FillError::Again(name.clone())),
+            None => read(bound(self.bindings, name)?.value()),
+        }
+    }
+}
+
+/// Values are made at once; [`Node::fill`] says what they are.
+impl Node {
+    fn value(&self, filling: &mut Filling<'_>) -> Result<Value, FillError> {
+        let entry = match self {
+            Self::Fixed(tree) => return read(tree.value()),
+            Self::Whole(name) => return filling.value(name),
+            Self::Seq(items) => return Ok(Value::List(Self::values(items, filling)?)),
+            Self::Map(entries) => entries.first().filter(|_| entries.len() == 1),
+            Self::Text(_) | Self::Spread(_) => None,
+        };
+        let Some((Self::Fixed(Tree::String(tag)), inside)) = entry else { return self.read_value(filling) };
+        Ok(match (&**tag, inside) {
+            ("tuple", Self::Seq(items)) => Form::Tuple(Self::values(items, filling)?),
+            ("dict", Self::Seq(pairs)) => Form::Dict(Self::items(pairs, filling)?),
+            ("ordered_dict", Self::Seq(pairs)) => Form::OrderedDict(Self::items(pairs, filling)?),
+            ("default_dict", Self::Map(parts)) => match &parts[..] {
+                [(key, Self::Seq(pairs))] if key.is("items") => {
+                    Form::DefaultDict(DefaultDictForm { factory: Value::None, items: Self::items(pairs, filling)? })
+                }
+                _ => return self.read_value(filling),
+            },
+            ("new", Self::Map(parts)) if parts.iter().all(Self::is_part) && parts[0].0.is("class") => {
+                Form::New(Self::instance(parts, filling)?)
+            }
+            ("tree_partial", Self::Map(parts)) => match &parts[..] {
+                [(first, func), (second, Self::Seq(items))] if first.is("func") && second.is("args") => {
+                    let (func, args) = (func.value(filling)?, Self::values(items, filling)?);
+                    Form::TreePartial(PartialForm { func, args, kwargs: IndexMap::new() })
+                }
+                _ => return self.read_value(filling),
+            },
+            _ => return self.read_value(filling),
+        }
+        .into())
+    }
+
+    /// A value of any form, by a tree.
+    fn read_value(&self, filling: &mut Filling<'_>) -> Result<Value, FillError> {
+        if filling.holes.is_empty() {
+            return read(self.fill(filling.bindings)?.value());
+        }
+        let mut bindings = filling.bindings.clone();
+        let mut names = Vec::new();
+        self.variables(&mut names);
+        for (name, value) in filling.holes.iter_mut().filter(|(name, _)| names.contains(&name)) {
+            let value = value.take().ok_or_else(|| FillError::Again(name.clone()))?;
+            bindings.push((name.clone(), read(Tree::of(&value))?));
+        }
+        read(self.fill(&bindings)?.value())
+    }
+
+    fn values(items: &[Self], filling: &mut Filling<'_>) -> Result<Vec<Value>, FillError> {
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                Self::Spread(name) => {
+                    for element in elements(filling.bindings, name)?.iter() {
+                        values.push(read(element.value())?);
+                    }
+                }
+                item => values.push(item.value(filling)?),
+            }
+        }
+        Ok(values)
+    }
+
+    fn items(pairs: &[Self], filling: &mut Filling<'_>) -> Result<DictItems, FillError> {
+        let mut items = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            match pair {
+                Self::Spread(name) => items.extend(read(Tree::items(elements(filling.bindings, name)?))?.0),
+                Self::Seq(pair) if pair.len() == 2 => items.push((pair[0].value(filling)?, pair[1].value(filling)?)),
+                pair => items.push(read(pair.fill(filling.bindings)?.read())?),
+            }
+        }
+        Ok(DictItems(items))
+    }
+
+    /// Whether it is a part of an instance that a container may have.
+    fn is_part((key, part): &(Self, Self)) -> bool {
+        key.is("class")
+            || key.is("aux")
+            || (key.is("args") || key.is("children")) && matches!(part, Self::Seq(_))
+            || key.is("fields") && matches!(part, Self::Map(_))
+    }
+
+    /// An instance of a class; the first of the parts is the class.
+    fn instance(parts: &[(Self, Self)], filling: &mut Filling<'_>) -> Result<NewForm, FillError> {
+        let mut new = NewForm::of(read(parts[0].1.fill(filling.bindings)?.read())?);
+        for (key, part) in &parts[1..] {
+            match part {
+                part if key.is("aux") => new.aux = Some(part.value(filling)?).filter(|aux| *aux != Value::None),
+                Self::Seq(items) if key.is("args") => new.args = Some(Self::values(items, filling)?),
+                Self::Seq(items) => new.children = Some(Self::values(items, filling)?),
+                Self::Map(fields) => {
+                    let field = |(name, value): &(Self, Self)| {
+                        Ok::<_, FillError>((read(name.fill(filling.bindings)?.read())?, value.value(filling)?))
+                    };
+                    new.fields = Some(fields.iter().map(field).collect::<Result<_, _>>()?);
+                }
+                _ => {}
+            }
+        }
+        Ok(new)
+    }
+
+    fn is(&self, word: &str) -> bool {
+        matches!(self, Self::Fixed(Tree::String(text)) if **text == *word)
+    }
+}
+
+/// What a metavariable stands for.
+fn bound<'b>(bindings: &'b Bindings, name: &Name) -> Result<&'b Tree, FillError> {
+    let found = bindings.iter().rev().find(|(known, _)| known == name);
+    found.map(|(_, tree)| tree).ok_or_else(|| FillError::Unbound(name.clone()))
+}
+
+/// What a metavariable stands for that is to be spread.
+fn elements<'b>(bindings: &'b Bindings, name: &Name) -> Result<&'b Items, FillError> {
+    match bound(bindings, name)? {
+        Tree::Sequence(elements) => Ok(elements),
+        _ => Err(FillError::NotList(name.clone())),
+    }
+}
+
+/// What a tree said, or why it said nothing.
+fn read<T>(said: Result<T, impl fmt::Display>) -> Result<T, FillError> {
+    said.map_err(|error| FillError::Text(error.to_string()))
 }
 
 fn scalar_text(tree: &Tree) -> Option<String> {
@@ -296,7 +452,6 @@ impl schemars::JsonSchema for Pattern {
 
 #[cfg(test)]
 mod tests {
-    use indexmap::IndexMap;
     use rstest::rstest;
 
     use super::*;

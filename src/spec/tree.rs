@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::de::value::{Error, MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Error as _, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_yaml::with::singleton_map_recursive;
 use serde_yaml::{Number, Value};
 use smallvec::SmallVec;
 
@@ -52,6 +53,11 @@ impl Tree {
         T::deserialize(self)
     }
 
+    /// The tree that says a value.
+    pub fn of(value: &case::Value) -> Result<Self, serde_yaml::Error> {
+        singleton_map_recursive::serialize(value, serde_yaml::value::Serializer).map(Self::from)
+    }
+
     /// The value of a case that the tree says: the same, with a short way to the forms that contexts are made of.
     pub fn value(&self) -> Result<case::Value, Error> {
         let entry = match self {
@@ -63,8 +69,8 @@ impl Tree {
         Ok(match (&**tag, inside) {
             ("str", Self::String(text)) => Form::Str(text.to_string()),
             ("tuple", Self::Sequence(items)) => Form::Tuple(values(items)?),
-            ("dict", Self::Sequence(pairs)) => Form::Dict(items(pairs)?),
-            ("ordered_dict", Self::Sequence(pairs)) => Form::OrderedDict(items(pairs)?),
+            ("dict", Self::Sequence(pairs)) => Form::Dict(Self::items(pairs)?),
+            ("ordered_dict", Self::Sequence(pairs)) => Form::OrderedDict(Self::items(pairs)?),
             ("new", Self::Mapping(parts)) => match instance(parts)? {
                 Some(new) => Form::New(new),
                 None => return self.read(),
@@ -73,18 +79,19 @@ impl Tree {
         }
         .into())
     }
+
+    /// The items of a dict that such pairs say.
+    pub fn items(pairs: &[Self]) -> Result<DictItems, Error> {
+        let pair = |pair: &Self| match pair {
+            Self::Sequence(pair) if pair.len() == 2 => Ok((pair[0].value()?, pair[1].value()?)),
+            other => other.read(),
+        };
+        pairs.iter().map(pair).collect::<Result<_, _>>().map(DictItems)
+    }
 }
 
 fn values(items: &[Tree]) -> Result<Vec<case::Value>, Error> {
     items.iter().map(Tree::value).collect()
-}
-
-fn items(pairs: &[Tree]) -> Result<DictItems, Error> {
-    let pair = |pair: &Tree| match pair {
-        Tree::Sequence(pair) if pair.len() == 2 => Ok((pair[0].value()?, pair[1].value()?)),
-        other => other.read(),
-    };
-    pairs.iter().map(pair).collect::<Result<_, _>>().map(DictItems)
 }
 
 /// An instance of a class, if it has no parts but those of trees.
