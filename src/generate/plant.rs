@@ -63,7 +63,7 @@ impl Renaming {
                     match (&*key, &mut *value) {
                         (Tree::String(key), Tree::String(name)) if matches!(&**key, "ref" | "class" | "of") => {
                             if let Some((_, new)) = self.names.iter().find(|(old, _)| *old.as_str() == **name) {
-                                *name = new.as_str().into();
+                                *value = new.as_str().into();
                             }
                         }
                         _ => self.apply(value),

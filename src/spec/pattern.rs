@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use smallvec::SmallVec;
 
 use super::tree::{Entries, Items, Tree};
-use crate::case::{DefaultDictForm, DictItems, Form, Name, NewForm, PartialForm, Value};
+use crate::case::{Array, DefaultDictForm, DictItems, Form, Name, NewForm, PartialForm, Value};
 
 /// What each metavariable stands for; the last, if it is there several times.
 pub type Bindings = Vec<(Name, Tree)>;
@@ -177,18 +177,7 @@ impl Node {
             Self::Fixed(tree) => tree.clone(),
             Self::Whole(name) => bound(bindings, name)?.clone(),
             Self::Spread(name) => return Err(FillError::StraySpread(name.clone())),
-            Self::Text(segments) => {
-                let mut text = String::new();
-                for segment in segments {
-                    match segment {
-                        Segment::Fixed(fixed) => text.push_str(fixed),
-                        Segment::Variable(name) => text.push_str(
-                            &scalar_text(bound(bindings, name)?).ok_or_else(|| FillError::NotText(name.clone()))?,
-                        ),
-                    }
-                }
-                text.into()
-            }
+            Self::Text(segments) => text_of(segments, bindings)?.into(),
             Self::Seq(items) => {
                 let mut filled = Items::with_capacity(items.len());
                 for item in items {
@@ -239,10 +228,12 @@ impl Node {
             Self::Whole(name) => return filling.value(name),
             Self::Seq(items) => return Ok(Value::List(Self::values(items, filling)?)),
             Self::Map(entries) => entries.first().filter(|_| entries.len() == 1),
-            Self::Text(_) | Self::Spread(_) => None,
+            Self::Text(segments) => return read(text_of(segments, filling.bindings)?.parse()).map(Array::into),
+            Self::Spread(_) => None,
         };
         let Some((Self::Fixed(Tree::String(tag)), inside)) = entry else { return self.read_value(filling) };
         Ok(match (&**tag, inside) {
+            ("str", Self::Text(segments)) => Form::Str(text_of(segments, filling.bindings)?),
             ("tuple", Self::Seq(items)) => Form::Tuple(Self::values(items, filling)?),
             ("dict", Self::Seq(pairs)) => Form::Dict(Self::items(pairs, filling)?),
             ("ordered_dict", Self::Seq(pairs)) => Form::OrderedDict(Self::items(pairs, filling)?),
@@ -361,9 +352,23 @@ fn read<T>(said: Result<T, impl fmt::Display>) -> Result<T, FillError> {
     said.map_err(|error| FillError::Text(error.to_string()))
 }
 
+/// A text with what its metavariables stand for.
+fn text_of(segments: &[Segment], bindings: &Bindings) -> Result<String, FillError> {
+    let mut text = String::with_capacity(16);
+    for segment in segments {
+        match segment {
+            Segment::Fixed(fixed) => text.push_str(fixed),
+            Segment::Variable(name) => match bound(bindings, name)? {
+                Tree::String(part) => text.push_str(part),
+                other => text.push_str(&scalar_text(other).ok_or_else(|| FillError::NotText(name.clone()))?),
+            },
+        }
+    }
+    Ok(text)
+}
+
 fn scalar_text(tree: &Tree) -> Option<String> {
     match tree {
-        Tree::String(text) => Some(text.to_string()),
         Tree::Number(number) => Some(number.to_string()),
         Tree::Bool(value) => Some(value.to_string()),
         _ => None,

@@ -1,6 +1,7 @@
 //! YAML trees as patterns are filled with: what is put into several places is shared, not copied.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::value::{Error, MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Error as _, IntoDeserializer, Visitor};
@@ -9,7 +10,7 @@ use serde_yaml::with::singleton_map_recursive;
 use serde_yaml::{Number, Value};
 use smallvec::SmallVec;
 
-use crate::case::{self, DictItems, Form, NewForm};
+use crate::case::{self, Array, DictItems, Form, NewForm};
 
 /// The items of a list.
 pub type Items = SmallVec<[Tree; 2]>;
@@ -28,11 +29,49 @@ pub enum Tree {
     /// A number.
     Number(Number),
     /// A text.
-    String(Arc<str>),
+    String(Text),
     /// A list.
     Sequence(Arc<Items>),
     /// A map.
     Mapping(Arc<Entries>),
+}
+
+/// A text, and the array that it says as a value, once it was asked for.
+#[derive(Debug, Clone)]
+pub struct Text(Arc<(Box<str>, OnceLock<Arc<Array>>)>);
+
+impl Text {
+    fn array(&self) -> Result<case::Value, Error> {
+        let (text, known) = &*self.0;
+        let array = match known.get() {
+            Some(array) => Arc::clone(array),
+            None => {
+                let array = Arc::new(text.parse().map_err(Error::custom)?);
+                Arc::clone(known.get_or_init(|| array))
+            }
+        };
+        Ok(case::Value::Array(array))
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0.0
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl From<Box<str>> for Text {
+    fn from(text: Box<str>) -> Self {
+        Self(Arc::new((text, OnceLock::new())))
+    }
 }
 
 impl Tree {
@@ -61,6 +100,8 @@ impl Tree {
     /// The value of a case that the tree says: the same, with a short way to the forms that contexts are made of.
     pub fn value(&self) -> Result<case::Value, Error> {
         let entry = match self {
+            Self::Null => return Ok(case::Value::None),
+            Self::String(text) => return text.array(),
             Self::Sequence(items) => return Ok(case::Value::List(values(items)?)),
             Self::Mapping(map) => map.first().filter(|_| map.len() == 1),
             _ => None,
@@ -120,13 +161,13 @@ fn instance(parts: &[(Tree, Tree)]) -> Result<Option<NewForm>, Error> {
 
 impl From<&str> for Tree {
     fn from(text: &str) -> Self {
-        Self::String(text.into())
+        Self::String(Box::<str>::from(text).into())
     }
 }
 
 impl From<String> for Tree {
     fn from(text: String) -> Self {
-        Self::String(text.into())
+        Self::String(text.into_boxed_str().into())
     }
 }
 
@@ -216,7 +257,7 @@ impl<'de> Deserializer<'de> for &'de Tree {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self {
-            Tree::String(text) => visitor.visit_enum(text.as_ref().into_deserializer()),
+            Tree::String(text) => visitor.visit_enum((**text).into_deserializer()),
             Tree::Mapping(map) if map.len() == 1 => visitor.visit_enum(MapAccessDeserializer::new(entries(map))),
             _ => Err(Error::custom("expected a word, or a map with one entry")),
         }
