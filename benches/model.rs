@@ -6,7 +6,12 @@ use jitkey::case::{Array, Call, Case, Form, NestContainer, NestForm, Step, Value
 use jitkey::generate::{Generator, Pair, Source};
 use jitkey::model::{Prediction, Simulation, predict};
 use jitkey::spec::{Profile, Spec, Version};
+use mimalloc::MiMalloc;
 use std::sync::LazyLock;
+
+/// As in the command.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 static SPEC: LazyLock<Spec> = LazyLock::new(Spec::embedded);
 static GENERATOR: LazyLock<Generator<'static>> =
