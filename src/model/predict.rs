@@ -84,7 +84,8 @@ impl Prediction {
 pub fn predict(case: &Case, profile: &Profile) -> Result<Vec<Prediction>, ModelError> {
     let mut simulation = Simulation::new(case, profile)?;
     let mut predictions = Vec::new();
-    for step in &case.steps {
+    for (i, step) in case.steps.iter().enumerate() {
+        simulation.is_last = i + 1 == case.steps.len();
         predictions.extend(simulation.step(step)?);
     }
     Ok(predictions)
@@ -119,6 +120,8 @@ pub struct Simulation<'c> {
     /// The compiled objects, by the numbers of the calls that made them.
     compiled: HashMap<usize, Compiled>,
     pub(super) calls: usize,
+    /// Whether no step comes after this one, so that nothing need be kept for it.
+    pub(super) is_last: bool,
     pub(super) explains: bool,
     /// Those of the call that is being served.
     pub(super) explanations: Vec<Explanation>,
@@ -162,6 +165,7 @@ impl<'c> Simulation<'c> {
             unknown: None,
             compiled,
             calls,
+            is_last: false,
             explains,
             explanations,
         })
@@ -375,7 +379,7 @@ impl<'c> Simulation<'c> {
         }
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.stated(returns)?),
-            (None, Ok(_), Ok(arguments)) => Some(body_output(arguments, options, &ambient)),
+            (None, Ok(_), Ok(arguments)) if !self.is_last => Some(body_output(arguments, options, &ambient)),
             _ => None,
         };
         self.names.returned(returned);

@@ -70,6 +70,8 @@ impl<'c> Simulation<'c> {
         program: Program,
     ) -> Result<(), Raised> {
         match (self.table(name), key) {
+            // A loop looks the functions of one call up after each other.
+            _ if self.is_last && !matches!(self.profile.arguments, ArgumentStyle::ControlFlow(_)) => Ok(()),
             (Some((i, table)), Some(key)) => self.tables[i].file(function, table, key, program, self.calls),
             _ => Ok(()),
         }
@@ -283,7 +285,7 @@ impl<'c> Simulation<'c> {
                 return Err(raised);
             }
         };
-        let program = self.new_program(Rc::new(Digest::of(call)));
+        let program = self.traced(call);
         if !blocked {
             self.file(TableName::Trace, function, trace_key, program)?;
         }
@@ -418,7 +420,7 @@ impl<'c> Simulation<'c> {
         match self.body_runs(inner, call, raises) {
             Ok(body_ran) => {
                 if !blocked {
-                    let program = self.new_program(Rc::new(Digest::of(call)));
+                    let program = self.traced(call);
                     self.tables[i].file(inner, &table, key, program, self.calls)?;
                 }
                 Ok(body_ran)
@@ -440,6 +442,11 @@ impl<'c> Simulation<'c> {
         let program = self.new_program(Rc::default());
         self.primitives.push((primitive.clone(), program));
         program
+    }
+
+    /// A new program, traced from `call`.
+    fn traced(&mut self, call: &Ingredients<'_>) -> Program {
+        self.new_program(if self.is_last { Rc::default() } else { Rc::new(Digest::of(call)) })
     }
 
     pub(super) fn new_program(&mut self, traced_from: Rc<Digest>) -> Program {
