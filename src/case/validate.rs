@@ -329,6 +329,15 @@ impl<'c> Checker<'c> {
     }
 
     fn value(&self, place: &dyn Display, value: &Value) -> Result<(), CaseError> {
+        self.itself(place, value)?;
+        for child in value.children() {
+            self.value(place, child)?;
+        }
+        Ok(())
+    }
+
+    /// The value without what is in it, apart from the recursion: no level of it has all this on the stack.
+    fn itself(&self, place: &dyn Display, value: &Value) -> Result<(), CaseError> {
         match value {
             Value::Array(array) => {
                 if let Library::Jax { placement, .. } = &array.library
@@ -339,7 +348,6 @@ impl<'c> Checker<'c> {
                 if let Library::Jax { placement: Placement { sharding: Some(named), .. }, .. } = &array.library {
                     sharding(place, named)?;
                 }
-                return Ok(());
             }
             Value::Form(form) => match &**form {
                 Form::Ref(name) => return self.object(place, name),
@@ -358,7 +366,7 @@ impl<'c> Checker<'c> {
             },
             _ => {}
         }
-        value.children().into_iter().try_for_each(|child| self.value(place, child))
+        Ok(())
     }
 
     fn parts(&self, place: &dyn Display, new: &NewForm) -> Result<(), CaseError> {
