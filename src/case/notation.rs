@@ -234,6 +234,11 @@ impl Display for JitOptions {
         if self.keep_unused {
             parts.push("keep_unused=True".to_owned());
         }
+        parts.extend(self.device.map(|number| format!("device={number}")));
+        parts.extend(self.backend.as_ref().map(|name| format!("backend='{name}'")));
+        if self.moves() {
+            return f.write_str(&parts.join(", "));
+        }
         parts.extend(self.in_shardings.as_ref().map(|places| match places {
             InShardings::All(place) => format!("in_shardings={}", place.as_sharding()),
             InShardings::Each(places) => {

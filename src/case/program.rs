@@ -274,6 +274,12 @@ pub struct JitOptions {
     /// Where what is returned has to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_shardings: Option<Shardings>,
+    /// `device=`, deprecated: the device of that number, which arguments are moved to from wherever they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<u32>,
+    /// `backend=`, deprecated: likewise, the first device of the platform of that name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
 }
 
 /// `in_shardings`: a sharding is written as the placement of an array that has it.
@@ -339,6 +345,34 @@ impl InShardings {
 }
 
 impl JitOptions {
+    /// Whether `device` or `backend` say where everything is.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        self.device.is_some() || self.backend.is_some()
+    }
+
+    /// Whether several of them say where everything is, which `jax.jit` refuses.
+    #[must_use]
+    pub fn contradict(&self) -> bool {
+        let has_shardings = self.in_shardings.is_some() || self.out_shardings.is_some();
+        self.moves() && has_shardings || self.device.is_some() && self.backend.is_some()
+    }
+
+    /// The options, where `device` or `backend` are `in_shardings` and `out_shardings`, too.
+    #[must_use]
+    pub fn resolved(&self) -> Cow<'_, Self> {
+        if !self.moves() {
+            return Cow::Borrowed(self);
+        }
+        // No sharding that is written says `committed`: what is moved there has the layout of none of its arguments.
+        let place = || Placement { device: self.device.unwrap_or(0), committed: true, ..Placement::default() };
+        Cow::Owned(Self {
+            in_shardings: Some(InShardings::All(place())),
+            out_shardings: Some(Shardings::All(place())),
+            ..self.clone()
+        })
+    }
+
     /// Whether nothing is asked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -347,7 +381,13 @@ impl JitOptions {
         let has_statics = !static_argnums.is_empty() || !static_argnames.is_empty();
         let donates = !donate_argnums.is_empty() || !donate_argnames.is_empty() || donate.is_some();
         let has_shardings = in_shardings.is_some() || out_shardings.is_some();
-        !(has_statics || donates || has_shardings || *keep_unused || *inline || compiler_options.is_some())
+        !(has_statics
+            || donates
+            || has_shardings
+            || self.moves()
+            || *keep_unused
+            || *inline
+            || compiler_options.is_some())
     }
 }
 

@@ -280,6 +280,9 @@ impl<'c> Checker<'c> {
             .iter()
             .flat_map(InShardings::iter)
             .chain(options.out_shardings.iter().flat_map(Shardings::iter));
+        if let Some(device) = options.device.filter(|number| *number >= self.case.devices) {
+            return Err(CaseError::Device { place: place.to_string(), device });
+        }
         for at in asked {
             if at.committed || at.layout.is_some() {
                 return Err(CaseError::Sharding { place: place.to_string() });

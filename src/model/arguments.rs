@@ -216,7 +216,7 @@ impl<'c> Sorter<'c> {
                 statics.push(Item::Static { path: Path::argument(root), value: value.clone(), keyword, hash });
                 return Ok(());
             }
-            let asked = if keyword { None } else { shardings.next().flatten() };
+            let asked = if keyword && !self.call.options.moves() { None } else { shardings.next().flatten() };
             let asked = asked.as_deref();
             let tree = Tree::of(root);
             let before = found.leaves.len();
@@ -292,11 +292,12 @@ impl<'c> Sorter<'c> {
     fn shardings(&self, statics: &[usize]) -> Result<Vec<Option<Cow<'c, Shardings>>>, Raised> {
         let Some(asked) = &self.call.options.in_shardings else { return Ok(Vec::new()) };
         let count = (0..self.call.args.len()).filter(|i| !statics.contains(i)).count();
-        if !self.call.kwargs.is_empty() {
+        let keywords = self.call.kwargs.len();
+        if keywords > 0 && !self.call.options.moves() {
             return Err(Raised::new("ValueError"));
         }
         match asked {
-            InShardings::All(place) => Ok(vec![Some(Cow::Owned(Shardings::All(place.clone()))); count]),
+            InShardings::All(place) => Ok(vec![Some(Cow::Owned(Shardings::All(place.clone()))); count + keywords]),
             InShardings::Each(places) if places.len() == count => {
                 Ok(places.iter().map(|places| places.as_ref().map(Cow::Borrowed)).collect())
             }

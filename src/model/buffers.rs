@@ -5,10 +5,12 @@
 
 use std::rc::Rc;
 
+use super::ambient::Ambient;
 use super::arguments::Arguments;
 use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
-use crate::case::Library;
+use super::running::devices;
+use crate::case::{Library, Placement};
 use crate::spec::Profile;
 
 /// The arrays of a case that have lost their buffers.
@@ -26,8 +28,8 @@ impl Gone {
 
     /// Takes the buffers that a call with these arguments was given for good. A body that a case makes returns what it uses,
     /// so that each of them is of use.
-    pub fn donate(&mut self, arguments: &Arguments) {
-        self.donated.extend(arguments.leaves.iter().filter(is_given).filter_map(|leaf| leaf.object.cloned()));
+    pub fn donate(&mut self, arguments: &Arguments, ambient: &Ambient) {
+        self.donated.extend(given(arguments, ambient).filter_map(|(_, leaf)| leaf.object.cloned()));
     }
 
     pub fn is_empty(&self) -> bool {
@@ -35,10 +37,12 @@ impl Gone {
     }
 
     /// What it means for a call that some of its arguments are gone.
-    pub fn mark(&self, arguments: &mut Arguments, profile: &Profile) {
+    pub fn mark(&self, arguments: &mut Arguments, profile: &Profile, ambient: &Ambient) {
         if self.is_empty() {
             return;
         }
+        let devices = devices(arguments, ambient);
+        let stays = |at: &Placement| at.devices() == devices;
         let leaves = Rc::make_mut(&mut arguments.leaves);
         for i in 0..leaves.len() {
             let among = |objects: &[Obj]| objects.iter().any(|object| is_object(&leaves.get(i), object));
@@ -48,7 +52,9 @@ impl Gone {
                     let errors = leaf.errors.get_or_insert_default();
                     errors.kept = leaf.kept.then(|| Raised::new("RuntimeError"));
                     match &profile.donated_again {
-                        Some(class) if !deleted => errors.fast = leaf.kept.then(|| Raised::new(class)),
+                        Some(class) if !deleted && leaf.aval.placement.as_ref().is_some_and(stays) => {
+                            errors.fast = leaf.kept.then(|| Raised::new(class))
+                        }
                         _ => leaf.never_fast = true,
                     }
                 });
@@ -58,11 +64,10 @@ impl Gone {
 }
 
 /// Whether a call gives a buffer away that it also uses as another argument.
-pub fn uses_a_donated_one(arguments: &Arguments) -> bool {
-    let leaves = || arguments.leaves.iter().enumerate();
-    leaves().filter(|(_, leaf)| is_given(leaf)).any(|(i, given)| {
+pub fn uses_a_donated_one(arguments: &Arguments, ambient: &Ambient) -> bool {
+    given(arguments, ambient).any(|(i, given)| {
         let is_same = |leaf: &Leaf<'_>| given.object.is_some_and(|object| is_object(leaf, object));
-        leaves().any(|(j, leaf)| i != j && leaf.kept && is_same(&leaf))
+        arguments.leaves.iter().enumerate().any(|(j, leaf)| i != j && leaf.kept && is_same(&leaf))
     })
 }
 
@@ -70,8 +75,17 @@ fn is_object(leaf: &Leaf<'_>, object: &Obj) -> bool {
     leaf.object.is_some_and(|known| Rc::ptr_eq(known, object))
 }
 
-/// Whether the leaf has a buffer that is donated: an argument that the program doesn't have is not.
-pub fn is_given(leaf: &Leaf<'_>) -> bool {
-    let on_a_device = |object: &Obj| matches!(&**object, Kind::Array(array) if matches!(array.library, Library::Jax { .. } | Library::Key { .. }));
-    leaf.donated && leaf.kept && leaf.object.is_some_and(on_a_device)
+/// The leaves whose buffers are donated, by number: not those that the program doesn't have, and not those that are on none
+/// of its devices, of which a copy is.
+pub fn given<'a>(arguments: &'a Arguments, ambient: &Ambient) -> impl Iterator<Item = (usize, Leaf<'a>)> {
+    let any = arguments.leaves.iter().any(|leaf| leaf.donated);
+    let devices = if any { devices(arguments, ambient) } else { Vec::new() };
+    arguments.leaves.iter().enumerate().filter(move |(_, leaf)| {
+        let on_a_device = |object: &Obj| matches!(&**object, Kind::Array(array) if matches!(array.library, Library::Jax { .. } | Library::Key { .. }));
+        let is_there = |at: &Placement| at.devices().iter().any(|device| devices.contains(device));
+        leaf.donated
+            && leaf.kept
+            && leaf.object.is_some_and(on_a_device)
+            && leaf.aval.placement.as_ref().is_none_or(is_there)
+    })
 }

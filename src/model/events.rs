@@ -62,7 +62,7 @@ impl Simulation<'_> {
             ClearScope::Equinox if self.profile.arguments == ArgumentStyle::Partition => self.generations.part(),
             ClearScope::Equinox => {}
             ClearScope::Function => {
-                let (function, options) = (Rc::clone(&self.function), self.case.options.clone());
+                let (function, options) = (Rc::clone(&self.function), self.case.options.resolved().into_owned());
                 // It is made now if it wasn't before.
                 self.generations.generation(&Call::default(), &function, &options);
                 let owner = self.wrappers.of(self.profile.keyed_by, None, None, &function, &options);
@@ -82,7 +82,10 @@ impl Simulation<'_> {
     /// it, and the jaxprs of the function.
     fn evict(&mut self, owner: &Obj, name: Option<&Name>, function: &Obj, options: &JitOptions) {
         let ambient = Rc::<Ambient>::default();
-        let call = Invocation { function, args: &[], kwargs: &[], options, x64: false, called: &[], objects: false };
+        // Of no arguments, which `in_shardings` for each are too many for.
+        let donating = &JitOptions { in_shardings: None, ..options.clone() };
+        let call =
+            Invocation { function, args: &[], kwargs: &[], options: donating, x64: false, called: &[], objects: false };
         let arguments = sort(self.profile, &call).unwrap_or_default();
         let wrapper = Ingredients {
             function: owner,

@@ -456,10 +456,12 @@ fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
             })),
         ),
         CallComponent::Shardings => {
-            let JitOptions { in_shardings, out_shardings, .. } = call.options;
+            let JitOptions { in_shardings, out_shardings, device, backend, .. } = call.options;
             let options = || JitOptions {
                 in_shardings: in_shardings.clone(),
                 out_shardings: out_shardings.clone(),
+                device: *device,
+                backend: backend.clone(),
                 ..JitOptions::default()
             };
             let any = in_shardings.is_some() || out_shardings.is_some();

@@ -179,7 +179,7 @@ impl Traits {
     pub fn lowered(&self) -> Rc<Aval> {
         let Some(asked) = &self.asked else { return Rc::clone(&self.aval) };
         let mut aval = Aval::clone(&self.aval);
-        aval.has_no_layout = aval.placement.as_ref().is_some_and(|at| !at.is_committed());
+        aval.has_no_layout = asked.committed || aval.placement.as_ref().is_some_and(|at| !at.is_committed());
         aval.placement = Some(Placement { committed: asked.sharding.is_none(), ..Placement::clone(asked) });
         Rc::new(aval)
     }

@@ -18,12 +18,13 @@ use super::key::{Ingredients, Key, Primitive};
 use super::object::{Obj, Raised};
 use super::persistent::File;
 use super::running::{body_output, shardings_are_known};
+use super::signature::Signature;
 use super::table::{Entries, Program};
 use super::transform::{differentiated, filtered, passed};
 use super::walk::Served;
 use super::wrapper::Wrappers;
 use crate::case::{Behaviour, Call, Case, Class, Context, Form, JitOptions, Name, Step, Thread, Value, Verdict, Via};
-use crate::spec::{ArgumentStyle, KeyedBy, Parameter, Profile, Table};
+use crate::spec::{ArgumentStyle, KeyedBy, NonFinite, Parameter, Profile, Table, WithoutTangents};
 
 /// Why the model can't predict a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -226,7 +227,7 @@ impl<'c> Simulation<'c> {
     /// # Errors
     /// What the arguments raise before a key is looked up.
     pub fn key(&self, table: &Table, call: &Call, objects: &Objects) -> Result<Key, Raised> {
-        let options = call.options.as_ref().unwrap_or(&self.case.options);
+        let options = &*call.options.as_ref().unwrap_or(&self.case.options).resolved();
         let Objects { function, args, kwargs, ambient } = objects;
         let x64 = ambient.x64;
         let objects = self.objects_matter(options, ambient);
@@ -267,7 +268,8 @@ impl<'c> Simulation<'c> {
         if let Some(number) = call.compiled {
             return self.call_compiled(number, call, &args, &kwargs, &ambient);
         }
-        let options = call.options.as_ref().unwrap_or(&self.case.options);
+        let asked = call.options.as_ref().unwrap_or(&self.case.options);
+        let options = &*asked.resolved();
         let x64 = ambient.x64;
         let objects = self.objects_matter(options, &ambient);
         let (function, args, kwargs) = (&function, &args, &kwargs);
@@ -278,7 +280,11 @@ impl<'c> Simulation<'c> {
         if self.profile.statics_as_written && !options.static_argnums.is_sorted() {
             return Err(ModelError::Unsupported("static arguments that change places".to_owned()));
         }
-        let unmade = refused(self.profile, &invocation);
+        let unmade = if asked.contradict() || self.profile.always_gives_shardings && asked.moves() {
+            Some(Raised::new("ValueError"))
+        } else {
+            refused(self.profile, &invocation)
+        };
         let generation = self.generations.generation(call, function, options);
         let fast = self.fast_arguments(&invocation);
         let (form, name) = (call.function.as_ref(), call.wrapper.as_ref());
@@ -303,11 +309,16 @@ impl<'c> Simulation<'c> {
             None => (args, kwargs, None),
         };
         let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
+        let is_made = unmade.is_none();
         let mut sorted = unmade.or(refused).map_or_else(|| sort(self.profile, &invocation), Err);
         if let Ok(arguments) = &mut sorted {
-            self.gone.mark(arguments, self.profile);
+            // What a nan came from may be asked for.
+            if ambient.returns_no.contains(&NonFinite::Nan) && arguments.leaves.iter().any(|leaf| leaf.donated) {
+                Rc::make_mut(&mut arguments.leaves).change_all(|leaf| leaf.donated = false);
+            }
+            self.gone.mark(arguments, self.profile, &ambient);
             if written.in_shardings.is_some() || written.out_shardings.is_some() {
-                shardings_are_known(self.profile, call, arguments, written, &ambient)?;
+                shardings_are_known(self.profile, call, function, arguments, written, &ambient)?;
             }
         }
         let owner = match &itself {
@@ -316,14 +327,31 @@ impl<'c> Simulation<'c> {
         };
         let sorted = match (call.via, sorted) {
             (Via::Vmap, sorted) => sorted.and_then(Arguments::unbatched),
-            (Via::Grad | Via::Jvp, Ok(arguments)) if self.profile.arguments == ArgumentStyle::AsWritten => {
+            (Via::Grad | Via::Jvp, Ok(arguments))
+                if matches!(self.profile.arguments, ArgumentStyle::AsWritten | ArgumentStyle::Partition) =>
+            {
                 differentiated(self.profile, call.via, arguments)?
             }
             (_, sorted) => sorted,
         };
         let invocation = Some(&invocation);
+        let is_bound = || Signature::of(function).accepts(args.len(), kwargs);
+        let is_as_called = self.profile.transformations.without_tangents == WithoutTangents::Called;
+        let via = match &sorted {
+            Ok(arguments) if arguments.without_tangents && is_as_called => Via::Call,
+            _ => call.via,
+        };
+        let bypassed = is_made && ambient.bypasses && self.calls_the_wrapper(call.via);
         let outcome = match &sorted {
-            _ if ambient.bypasses && self.calls_the_wrapper(call.via) => Ok(Served::by_nothing()),
+            Ok(arguments) if bypassed && !arguments.bindable => Err(Raised::new("TypeError")),
+            // Equinox binds the arguments itself.
+            Err(raised) if bypassed && self.profile.arguments == ArgumentStyle::Partition && !is_bound() => {
+                Err(raised.clone())
+            }
+            _ if bypassed => Ok(Served::by_nothing()),
+            Ok(_) if asked.moves() && self.profile.device_excludes_mesh && ambient.set_mesh.is_some() => {
+                Err(Raised::new("ValueError"))
+            }
             Err(raised) => Err(raised.clone()),
             _ if ambient.user.is_some() && ambient.unhashable().is_some() => {
                 Err(ambient.unhashable().expect("it was a moment ago"))
@@ -336,7 +364,7 @@ impl<'c> Simulation<'c> {
                     invocation,
                     options,
                     ambient: &ambient,
-                    via: call.via,
+                    via,
                     wrapper: name,
                     generation,
                     primitive: None,
@@ -360,7 +388,7 @@ impl<'c> Simulation<'c> {
                     invocation,
                     options,
                     ambient: &ambient,
-                    via: call.via,
+                    via,
                     wrapper: name,
                     generation,
                     primitive: None,
@@ -370,7 +398,7 @@ impl<'c> Simulation<'c> {
             _ => None,
         };
         if let (Ok(arguments), Ok(_), Via::Call | Via::Vmap) = (&sorted, &outcome, call.via) {
-            self.gone.donate(arguments);
+            self.gone.donate(arguments, &ambient);
         }
         if let (Ok(arguments), Ok(Served { program: Some(program), .. }), Via::Compile) = (&sorted, &outcome, call.via)
         {

@@ -18,11 +18,7 @@ use crate::spec::{ArgumentStyle, NonFinite, Profile};
 /// What a call raises because of the numbers that it returns. The body that a case makes by default returns what it uses.
 pub(super) fn returning_raises(call: &Ingredients<'_>) -> Option<Raised> {
     let unwanted = &call.ambient.returns_no;
-    let returns_arguments = match &**body(call.function) {
-        Kind::Function(function) => !function.is_source && function.returns.is_none(),
-        _ => false,
-    };
-    if unwanted.is_empty() || !returns_arguments {
+    if unwanted.is_empty() || !returns_arguments(call) {
         return None;
     }
     let is_unwanted = |number: f64| {
@@ -31,6 +27,14 @@ pub(super) fn returning_raises(call: &Ingredients<'_>) -> Option<Raised> {
     };
     let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
     kept.any(|leaf| numbers(&leaf).into_iter().any(is_unwanted)).then(|| Raised::new("FloatingPointError"))
+}
+
+/// Whether the body is the one that a case makes by default, which returns the array leaves that it uses.
+fn returns_arguments(call: &Ingredients<'_>) -> bool {
+    match &**body(call.function) {
+        Kind::Function(function) => !function.is_source && function.returns.is_none(),
+        _ => false,
+    }
 }
 
 /// The numbers that a leaf holds, as far as they can be anything but finite: an array of a case is filled with an integer.
@@ -55,6 +59,7 @@ fn numbers(leaf: &Leaf<'_>) -> Vec<f64> {
 pub(super) fn shardings_are_known(
     profile: &Profile,
     call: &Call,
+    function: &Obj,
     arguments: &Arguments,
     options: &JitOptions,
     ambient: &Ambient,
@@ -72,6 +77,14 @@ pub(super) fn shardings_are_known(
     let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
     if options.out_shardings.iter().flat_map(Shardings::iter).any(special) {
         return unknown("beside a layout or a memory kind");
+    }
+    let named = |at: &Placement| at.sharding.is_some();
+    let returns_the_kept = match &**body(function) {
+        Kind::Function(function) => function.uses.is_none() || !options.keep_unused,
+        _ => false,
+    };
+    if options.out_shardings.iter().flat_map(Shardings::iter).any(named) && !returns_the_kept {
+        return unknown("of a body that returns something else than the arguments of its program");
     }
     // What a body of the user's returns has other shapes, perhaps.
     let kept = arguments.leaves.iter().filter(|leaf| leaf.kept).count();
@@ -105,7 +118,12 @@ fn divides(at: &Placement, shape: &[u64]) -> bool {
 /// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
 pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
     let mismatch = || Raised::new("ValueError");
-    for leaf in call.arguments.leaves.iter() {
+    // What is returned as it was given is no program's to compute.
+    let is_forwarded = call.via == Via::Grad && !call.arguments.without_tangents && profile.vjp_forwards_arguments;
+    if is_forwarded && returns_arguments(call) {
+        return Ok(());
+    }
+    for leaf in call.arguments.leaves.iter().filter(|_| !call.options.moves()) {
         if let (Some(asked), Some(at)) = (&leaf.asked, &leaf.aval.placement)
             && at.is_committed()
             && split(asked) != split(at)
@@ -117,12 +135,26 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
     let mut devices: Vec<Vec<u32>> = call.ambient.set_mesh.iter().map(|mesh| mesh.devices.clone()).collect();
     for leaf in call.arguments.leaves.iter().filter(counted) {
         let own = leaf.aval.placement.as_ref().filter(|at| at.is_committed());
-        let own = own.filter(|_| leaf.asked.is_none() || !profile.in_shardings_move);
+        let moved = leaf.asked.is_some() && (profile.in_shardings_move || call.options.moves());
+        let own = own.filter(|_| !moved);
         devices.extend(own.into_iter().chain(leaf.asked.as_deref()).map(Placement::devices));
     }
     devices.extend(out_shardings(call).flatten().map(Placement::devices));
     match devices.split_first() {
         Some((first, others)) if others.iter().any(|other| other != first) => Err(mismatch()),
+        Some((first, _)) if profile.explicit_outputs_fill_their_mesh && returns_arguments(call) => {
+            let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+            let lies_elsewhere = |mesh: &Sharding| {
+                mesh.mesh.keys().all(|axis| mesh.explicit.contains(axis))
+                    && mesh.mesh.values().product::<u32>() as usize != first.len()
+            };
+            let mesh = |leaf: &Leaf<'_>| leaf.aval.placement.as_ref().and_then(|at| at.sharding.clone());
+            if kept.any(|leaf| mesh(&leaf).is_some_and(|mesh| lies_elsewhere(&mesh))) {
+                Err(mismatch())
+            } else {
+                Ok(())
+            }
+        }
         _ => Ok(()),
     }
 }
@@ -132,12 +164,15 @@ fn split(at: &Placement) -> Option<String> {
     partition(at).filter(|words| !words.starts_with("[]"))
 }
 
-/// The devices that the program of a call runs on.
-pub(super) fn devices(call: &Ingredients<'_>) -> Vec<u32> {
-    let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
-    let mut committed = kept.filter_map(|leaf| leaf.traits.aval.placement.as_ref()).filter(|at| at.is_committed());
-    let set = call.ambient.set_mesh.as_ref().map(|mesh| mesh.devices.clone());
-    set.or_else(|| committed.next().map(Placement::devices)).unwrap_or_else(|| match call.ambient.default_device {
+/// The devices that a program of these arguments runs on.
+pub(super) fn devices(arguments: &Arguments, ambient: &Ambient) -> Vec<u32> {
+    let kept = || arguments.leaves.iter().filter(|leaf| leaf.kept);
+    if let Some(moved) = kept().find_map(|leaf| leaf.asked.clone().filter(|asked| asked.committed)) {
+        return moved.devices();
+    }
+    let committed = kept().filter_map(|leaf| leaf.traits.aval.placement.as_ref()).find(|at| at.is_committed());
+    let set = ambient.set_mesh.as_ref().map(|mesh| mesh.devices.clone());
+    set.or_else(|| committed.map(Placement::devices)).unwrap_or_else(|| match ambient.default_device {
         Some(DefaultDevice::Number(number)) => vec![number],
         _ => vec![0],
     })

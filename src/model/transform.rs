@@ -115,7 +115,7 @@ pub fn differentiated(
     }
     if !arguments.leaves.iter().any(has_tangent) {
         match profile.transformations.without_tangents {
-            WithoutTangents::Plain => arguments.without_tangents = true,
+            WithoutTangents::Plain | WithoutTangents::Called => arguments.without_tangents = true,
             WithoutTangents::Apart => arguments.without_tangents = via == Via::Jvp,
             WithoutTangents::Unknown => {
                 return Err(ModelError::Unsupported("the derivative of what has no tangent".to_owned()));

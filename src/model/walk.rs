@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::arguments::{Invocation, sort};
-use super::buffers::{is_given, uses_a_donated_one};
+use super::buffers::{given, uses_a_donated_one};
 use super::difference::Explanation;
 use super::digest::{Digest, body};
 use super::key::{Ingredients, Key, Primitive};
@@ -106,7 +106,7 @@ impl<'c> Simulation<'c> {
             match self.consult(TableName::Dispatch, function, fast, None)? {
                 (Some(NEVER_FAST), _) => {}
                 (Some(program), _) => {
-                    let twice = uses_a_donated_one(call.arguments).then(|| Raised::new("ValueError"));
+                    let twice = uses_a_donated_one(call.arguments, call.ambient).then(|| Raised::new("ValueError"));
                     let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_fast()).or(twice);
                     let raised = raised.or_else(|| self.copying_raises(call, true)).or_else(|| returning_raises(call));
                     return raised
@@ -222,7 +222,10 @@ impl<'c> Simulation<'c> {
             let (found, key) = self.consult(name, function, call, Some(program))?;
             program = match found {
                 Some(program) => program,
-                None if name == TableName::Lower && is_ordered(function) && devices(call).len() > 1 => {
+                None if name == TableName::Lower
+                    && is_ordered(function)
+                    && devices(call.arguments, call.ambient).len() > 1 =>
+                {
                     return Err(Raised::new("ValueError"));
                 }
                 None if name == TableName::Compile && has_unknown_option(call.options) => {
@@ -239,8 +242,8 @@ impl<'c> Simulation<'c> {
             };
         }
         // As a case has it, the tangents are the arguments once more.
-        let is_given_twice = call.via == Via::Jvp && call.arguments.leaves.iter().any(|leaf| is_given(&leaf));
-        let twice = is_given_twice || uses_a_donated_one(call.arguments);
+        let is_given_twice = call.via == Via::Jvp && given(call.arguments, call.ambient).next().is_some();
+        let twice = is_given_twice || uses_a_donated_one(call.arguments, call.ambient);
         let twice = twice.then(|| Raised::new(&self.profile.runtime_error));
         let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.kept)).or(twice);
         let raised = raised.or_else(|| self.copying_raises(call, false)).or_else(|| returning_raises(call));
@@ -256,7 +259,7 @@ impl<'c> Simulation<'c> {
         if !call.ambient.guarded {
             return None;
         }
-        let devices = devices(call);
+        let devices = devices(call.arguments, call.ambient);
         let is_copied = |leaf: Leaf<'_>| match &leaf.aval.placement {
             None => true,
             Some(at) => !at.is_committed() && (devices.len() > 1 || (!fast && at.devices() != devices)),

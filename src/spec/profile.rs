@@ -79,6 +79,18 @@ pub struct Profile {
     /// Whether an argument that is committed elsewhere is moved to the devices of its `in_shardings`.
     #[serde(default)]
     pub in_shardings_move: bool,
+    /// Whether `device` and `backend` of a wrapper are refused beside `jax.set_mesh` (`ValueError`).
+    #[serde(default)]
+    pub device_excludes_mesh: bool,
+    /// Whether `jax.jit` is given shardings whatever the options are, so that it refuses `device` and `backend`.
+    #[serde(default)]
+    pub always_gives_shardings: bool,
+    /// Whether `jax.vjp` returns arguments as they are, wherever they are, without a program of them.
+    #[serde(default)]
+    pub vjp_forwards_arguments: bool,
+    /// Whether what is returned has to be on all devices of a mesh whose axes are all explicit (`ValueError`).
+    #[serde(default)]
+    pub explicit_outputs_fill_their_mesh: bool,
     /// The memory kind that an array has on the CPU if it is asked for none, where there is a word for it.
     #[serde(default)]
     pub default_memory: Option<String>,
@@ -155,6 +167,8 @@ pub enum WithoutTangents {
     /// The function itself.
     #[default]
     Plain,
+    /// Nothing that the call without the transformation hasn't: it is served by the fast path, too.
+    Called,
     /// Something else than without the transformation.
     Apart,
     /// The model doesn't know.

@@ -36,6 +36,8 @@ def placed(options: dict[str, Any]) -> dict[str, Any]:
         raise Unsupported("out_shardings of leaves, since what bodies return here is a node that no list of shardings fits")
     if returned is not None:
         made["out_shardings"] = arrays.sharding(returned)
+    if "device" in options:
+        made["device"] = jax.devices()[options["device"]]
     return made
 
 

@@ -34,10 +34,11 @@ def jit_options(wrapper: Any, args: Any = None) -> dict[str, Any]:
         miss = inspect.unwrap(wrapper._cache_miss)
         cells = dict(zip(miss.__code__.co_freevars, miss.__closure__ or (), strict=True))
         info = cells["jit_info"].cell_contents
-    for name in ("device", "backend"):
-        if getattr(info, name, None) is not None:
-            raise Unsupported(f"recording a jit with a {name}")
     options: dict[str, Any] = {}
+    if info.device is not None:
+        options["device"] = jax.devices().index(info.device)
+    if info.backend is not None:
+        options["backend"] = info.backend
     for name in ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames"):
         if getattr(info, name):
             options[name] = list(getattr(info, name))

@@ -319,6 +319,8 @@ impl<'c> Writer<'c> {
             compiler_options,
             in_shardings,
             out_shardings,
+            device,
+            backend,
         } = options;
         let mut parts = Vec::new();
         parts.extend((!static_argnums.is_empty()).then(|| format!("static_argnums={}", tuple(static_argnums))));
@@ -352,6 +354,8 @@ impl<'c> Writer<'c> {
             }
         }));
         parts.extend(out_shardings.as_ref().map(|places| format!("out_shardings={}", shardings(Some(places)))));
+        parts.extend(device.map(|number| format!("device=jax.devices()[{number}]")));
+        parts.extend(backend.as_ref().map(|name| format!("backend={}", string(name))));
         Ok(parts)
     }
 
