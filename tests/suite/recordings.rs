@@ -290,7 +290,8 @@ fn a_program_is_predicted(
         "references",
         "statics_and_data",
         "library_functions",
-        "call_forms"
+        "call_forms",
+        "control_flow"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,

@@ -45,4 +45,5 @@ def _is_module(value: Any) -> bool:
 
 def clear_function(wrapper: Any) -> None:
     """Clears what is cached for one function."""
-    wrapper.jitted_fn.clear_cache()
+    # Up to flax 0.10.2 the wrapper is a function that has the other by another name.
+    (wrapper.jitted_fn if hasattr(wrapper, "jitted_fn") else wrapper.inner).clear_cache()

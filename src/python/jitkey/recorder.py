@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import itertools
 import json
 import os
 import pathlib
@@ -397,16 +398,21 @@ class Recording:
             for i, (name, parameter) in enumerate(parameters.items())
             if (i > behind or parameter.kind is parameter.KEYWORD_ONLY)
             and name in given.arguments
+            and name != "operand"
             and repr(given.arguments[name]) != repr(parameter.default)
         ]
         options = {name: given.arguments[name] for name in others}
         for name, option in options.items():
             if name not in LOOP_OPTIONS or type(option) not in (bool, int):
                 raise Unsupported(f"recording the option {name}")
+        # As a branch was given its only operand once.
+        operand = [given.arguments["operand"]] if "operand" in given.arguments else []
         given.apply_defaults()
-        args = given.args[:4] if "length" in given.arguments else given.args
+        args = given.args[:4] if "length" in given.arguments else (*given.args, *operand)
         written = {"lower": self._bound, "upper": self._bound}
-        values = [written.get(name, self._objects.value)(arg) for name, arg in zip(parameters, args, strict=False)]
+        # There are more operands than names.
+        named = zip(itertools.chain(parameters, itertools.repeat("")), args, strict=False)
+        values = [written.get(name, self._objects.value)(arg) for name, arg in named]
         if any("array_ref" in form for form in self._objects.objects.values() if isinstance(form, dict)):
             raise Unsupported("recording a loop over a reference")
         if "cond_fun" in given.arguments:

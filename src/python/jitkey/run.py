@@ -340,7 +340,13 @@ class _Run:
             equinox.clear_caches()
         elif scope == "function":
             function = self._function(None)
-            wrapper = self._wrapper(function, self._options(self.options), kept=True)
+            options = self._options(self.options)
+            try:
+                wrapper = self._wrapper(function, options, kept=True)
+            except (Unsupported, Malformed):
+                raise
+            except Exception:  # The calls raise it again, and nothing is cached.
+                return
             self.target.clear_function(wrapper)
         else:
             raise Malformed(f"there is no cache {scope!r} to clear")
