@@ -140,8 +140,8 @@ pub struct Call {
     /// real output. The body that a case makes by default returns its array leaves, in a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<Value>,
-    /// The class of the exception that the body raises when it is traced with these arguments. Only a body given as source
-    /// does.
+    /// The class of the exception that the body raises when it is traced with these arguments: one given as source by itself,
+    /// any other because of this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raises: Option<String>,
     /// What the body does besides with these arguments, in a recording: bodies that a case makes have their effects themselves.

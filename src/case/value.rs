@@ -92,6 +92,9 @@ pub enum Form {
         /// The parameters of one that can be called, in a recording, as of a `def`; `*args, **kwargs` if not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         params: Option<Vec<Param>>,
+        /// What it returns then instead of what it is given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        returns: Option<Value>,
     },
     /// A NumPy scalar: dtype and number.
     NumpyScalar(Dtype, Real),
@@ -419,6 +422,9 @@ pub struct MethodForm {
     /// The parameters of that method, as of a `def`; `*args, **kwargs` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Vec<Param>>,
+    /// What that method returns instead of what it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns: Option<Value>,
 }
 
 /// A wrapper around a function.

@@ -65,6 +65,10 @@ impl Repair {
                 each.push(missed);
             }
         }
+        // A body that doesn't run raises nothing.
+        if let Tree::Object(parts) = &mut mended {
+            parts.shift_remove("raises");
+        }
         let is_mended = trial.missed(&mended)?.is_empty();
         let mended = if is_mended { trial.case(&mended)? } else { return None };
         Some(Self { missing: trial.case(&after)?, repaired: mended, each })
@@ -155,6 +159,10 @@ fn differing(before: Option<&Tree>, after: Option<&Tree>, at: &str, found: &mut 
     let text = |tree: Option<&Tree>| tree.map(ToString::to_string);
     match (before, after) {
         _ if text(before) == text(after) => {}
+        // What an instance consists of depends on its class.
+        (Some(Tree::Object(old)), Some(Tree::Object(new))) if old.get("class") != new.get("class") => {
+            found.push(at.to_owned());
+        }
         (Some(Tree::Object(old)), Some(Tree::Object(new))) if old.keys().eq(new.keys()) || old.len() != new.len() => {
             for key in old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))) {
                 let place = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));

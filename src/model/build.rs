@@ -196,7 +196,7 @@ impl Namespace {
                 }
             }
             Form::Ellipsis {} => Kind::Ellipsis,
-            Form::Object { called, params } => Kind::Object { called: called.clone(), params: params.clone() },
+            Form::Object { called, params, .. } => Kind::Object { called: called.clone(), params: params.clone() },
             Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, rounded(*dtype, value.0)),
             Form::Dtype(dtype) => Kind::Dtype(*dtype),
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),

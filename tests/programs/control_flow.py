@@ -1,4 +1,7 @@
-"""Conditionals called outside of jit: of more operands than their parameters have names, and of one by its old name."""
+"""Loops and conditionals called outside of jit: of more operands than parameters have names, of one by its old name; with
+conditions that are methods, partials and objects."""
+
+import functools
 
 import jax.numpy as jnp
 from jax import lax
@@ -12,7 +15,30 @@ def last(*operands):
     return operands[-1]
 
 
+class Limit:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def __call__(self, carry):
+        return carry[0] < self.limit
+
+    def above(self, carry):
+        return carry[0] < self.limit
+
+    def step(self, carry):
+        return carry[0] + 1, carry[1] * 2.0
+
+
+def below(limit, carry):
+    return carry[0] < limit
+
+
 def main():
+    for limit in (2, 3):
+        limited = Limit(limit)
+        lax.while_loop(limited.above, limited.step, (0, 1.0))
+        lax.while_loop(Limit(limit), limited.step, (0, 1.0))
+        lax.while_loop(functools.partial(below, limit), limited.step, (0, 1.0))
     for count in (1, 2, 3, 5):
         operands = [jnp.ones(3)] * count
         for _ in range(2):

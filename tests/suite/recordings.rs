@@ -1,12 +1,15 @@
 //! Programs that users wrote, recorded and explained: the four problems, and what mends them.
 
+use std::collections::HashMap;
 use std::process::Command;
 
 use jitkey::case::Verdict;
+use jitkey::case::text::to_yaml;
 use jitkey::explain::{Explained, ExplainedCall, Nearest, Pattern, Recording, Tried, numbered};
 use jitkey::model::Difference;
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
+use jitkey::spec::CaseFile;
 use jitkey::target::environment;
 use rstest::rstest;
 
@@ -634,4 +637,32 @@ fn what_calls_show_together(#[case] api: &str, #[case] args: &[&str], #[case] ex
         format!("{id}: {} in {}, {saves} of {compiles}", paths.join(", "), numbered(calls))
     });
     assert_eq!(shown.collect::<Vec<_>>(), expected, "{}", text(&explained, Style::PLAIN));
+}
+
+/// What an explanation says happens on the real target: the two calls alone, and the repaired ones.
+#[rstest]
+fn an_explanation_happens_on_the_target(
+    #[values("statics_and_data", "call_forms", "nested_calls", "line_search", "control_flow")] program: &str,
+    #[values(NEWEST, "0.4.30")] version: &str,
+) {
+    let explained = record(program, version);
+    let mut by_api: HashMap<String, Vec<CaseFile>> = HashMap::new();
+    for number in 1..=explained.calls.len() {
+        for case in explained.cases(number, &SPEC).into_iter().flatten() {
+            by_api.entry(case.api.clone()).or_default().push(case);
+        }
+    }
+    assert!(!by_api.is_empty());
+    for (api, cases) in by_api {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("cases.yaml"), to_yaml(&cases)).unwrap();
+        let replayed = Command::new(env!("CARGO_BIN_EXE_jitkey"))
+            .arg("replay")
+            .arg(folder.path())
+            .args(["--target", &format!("{api}@{version}")])
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&replayed.stdout);
+        assert_eq!(printed.matches(": holds").count(), cases.len(), "{printed}");
+    }
 }

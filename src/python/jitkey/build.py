@@ -29,6 +29,8 @@ class Builder:
         self.classes: dict[str, classes.Made] = {}
         self.objects: dict[str, Any] = {}
         self.outputs: list[Any] = []
+        self.methods: dict[str, Any] = {}
+        """The functions of methods that no class of the case has, by their names."""
         arrays.begin()
         self.nth = 0
         """In a step that fills caches: how many calls were before."""
@@ -156,9 +158,23 @@ class Builder:
         return tuple(items) if form["in"] == "tuple" else items
 
     def _method(self, form: dict[str, Any]) -> Any:
-        if form.get("name") is not None:
-            raise Unsupported("a method that no class of a case has")
-        return self.value(form["of"]).method
+        of, name = self.value(form["of"]), form.get("name")
+        if name is None:
+            return of.method
+        # Methods of one object are equal if their functions are the same.
+        if name not in self.methods:
+            self.methods[name] = functions.method(self._signed(form))
+        return types.MethodType(self.methods[name], of)
+
+    def _object(self, form: dict[str, Any]) -> Any:
+        # One that a recording has may be called.
+        return functions.Called(self._signed(form)) if form else object()
+
+    def _signed(self, form: dict[str, Any]) -> Any:
+        if "returns" in form:
+            return functions.returning(self.value(form["returns"]))
+        params = form.get("params")
+        return functions.with_signature(["*args", "**kwargs"] if params is None else params, None, self.value)
 
     def _wrap(self, form: dict[str, Any]) -> Any:
         function = self.value(form["func"])
@@ -211,7 +227,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "nest": Builder._nest,
     "repeat": Builder._repeat,
     "ellipsis": lambda _, __: ...,
-    "object": lambda _, __: object(),
+    "object": Builder._object,
     "numpy_scalar": Builder._numpy_scalar,
     "dtype": lambda _, name: numpy_dtype(name),
     "scalar_type": lambda _, name: numpy_dtype(name).type,

@@ -58,12 +58,18 @@ def bodies_return(returned: Callable[[Any, tuple[Any, ...], Any], Any]) -> None:
     _returned = returned
 
 
+raising: type[Exception] | None = None
+"""What the bodies that are made here raise."""
+
+
 def body(used: tuple[Any, ...], given: tuple[Any, ...], seen: Any = None) -> Any:
     """The body of every function made here: its run is counted, and it returns what the target asks for.
 
     `used` are the arguments that it uses, `given` those passed by position, `seen` all of them if it doesn't use all.
     """
     body_ran()
+    if raising is not None:
+        raise raising("as the call of the case says")
     return _returned(used, given, used if seen is None else seen)
 
 
@@ -113,6 +119,8 @@ def returning(value: Any) -> Callable[..., Any]:
 
     def f(*_args: Any, **_kwargs: Any) -> Any:
         body_ran()
+        if raising is not None:
+            raise raising("as the call of the case says")
         return value
 
     return f
@@ -154,6 +162,30 @@ def with_signature(params: list[Any], uses: list[str] | None, build: Callable[[A
     scope = {"_body": body, **defaults}
     exec(_compile(text, counted=False), scope)
     return scope["f"]
+
+
+def method(function: Any) -> Any:
+    """The function as a class has it: of the instance, and what that one is called with."""
+
+    def bound(_self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    signature = inspect.signature(function)
+    itself = inspect.Parameter("_self", inspect.Parameter.POSITIONAL_ONLY)
+    bound.__signature__ = signature.replace(parameters=[itself, *signature.parameters.values()])  # type: ignore[attr-defined]
+    return bound
+
+
+class Called:
+    """An object that is equal to nothing else, and can be called as the function that it holds."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__signature__ = inspect.signature(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function."""
+        return self.function(*args, **kwargs)
 
 
 def from_source(text: str, objects: dict[str, Any]) -> Callable[..., Any]:

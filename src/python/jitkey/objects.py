@@ -87,8 +87,11 @@ class Objects(Recorder):
     def returns_a_truth_value(self, written: Any) -> None:
         """Says of a function, if it is new, that it is the condition of a loop."""
         form = self.objects.get(written.get("ref"), {})
-        if "def" in form:
-            form["def"]["returns"] = False
+        for kind in ("def", "method", "object"):
+            if kind in form:
+                form[kind]["returns"] = False
+        if "wrap" in form:
+            self.returns_a_truth_value(form["wrap"]["func"])
 
     def name_of(self, value: Any) -> str | None:
         """The name that the object has already. One that is found by its hash is another once that has changed."""

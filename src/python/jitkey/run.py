@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import gc
 import importlib
@@ -249,6 +250,7 @@ class _Run:
                     entry = self.builder.outputs[call["compiled"] - 1]
                 if call.get("thread") == "other":
                     entry = observe.in_thread(entry)
+                functions.raising = _exception(call.get("raises"))
                 sys.setrecursionlimit(self.recursion_limit)
                 with observe.observed(missed, counted=counted, dispatched=via in VIAS_ON_THE_FAST_PATH):
                     output = entry(*args, **kwargs)
@@ -257,6 +259,7 @@ class _Run:
             except Exception as error:
                 result["error"] = describe(error)
             finally:
+                functions.raising = None
                 sys.setrecursionlimit(limit)
         if call.get("returns") is not None and output is not NOTHING:
             outputs.check_returns(number, output, self.builder.value(call["returns"]))
@@ -377,6 +380,12 @@ def _compares_with_anything(case: dict[str, Any]) -> bool:
         return False
     text = json.dumps(case)
     return "numpy_scalar" in text and "static_arg" in text
+
+
+def _exception(name: str | None) -> type[Exception] | None:
+    """The exception of that name, if Python has one."""
+    found = getattr(builtins, name, None) if name is not None else None
+    return found if isinstance(found, type) and issubclass(found, Exception) else None
 
 
 def _calls_a_global(case: dict[str, Any]) -> bool:
