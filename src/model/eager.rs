@@ -179,9 +179,6 @@ impl Simulation<'_> {
     ) -> Result<LayerSet, Stopped> {
         let (args, others) = bind(parameters, args, kwargs)?;
         let parts = Parts::of(parameters, &args)?;
-        if parts.functions.len() == 1 && parameters.contains(&Parameter::Branches) {
-            return unknown("a switch with one branch, which is a plain call of it");
-        }
         let (given, steps) = given(&parts, call.ambient.x64)?;
         // What says which branch it is is looked at before any is traced.
         let number = Rc::new(Kind::Int(0));
@@ -201,6 +198,11 @@ impl Simulation<'_> {
         };
         if arguments.leaves.iter().any(|leaf| self.profile.uncompilable.contains(&leaf.aval.dtype)) {
             return unknown("how the compiler refuses a dtype");
+        }
+        if let [(_, branch)] = parts.functions[..]
+            && parameters.contains(&Parameter::Branches)
+        {
+            return self.called(branch, &given, call, raises);
         }
         let steps =
             steps.map_or_else(|| length(&parts, &arguments, sliced, call.ambient.x64), |steps| Ok(Some(steps)))?;
@@ -238,6 +240,26 @@ impl Simulation<'_> {
             Rc::make_mut(&mut arguments.leaves).prepend(leaf, traits);
         }
         Ok(self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?)
+    }
+
+    /// A function that is called as it is, and runs: what `lax.switch` makes of a single branch.
+    fn called(
+        &self,
+        function: &Obj,
+        given: &Given,
+        call: &Ingredients<'_>,
+        raises: Option<&str>,
+    ) -> Result<LayerSet, Stopped> {
+        if !matches!(&**function, Kind::Function(_) | Kind::Method { .. } | Kind::Object { .. }) {
+            return unknown("a switch with one branch, which is a call of what looks for itself");
+        }
+        if !self.seen(function, given, call)?.bindable {
+            return Err(type_error());
+        }
+        match raises {
+            Some(class) => Err(Raised::new(class).into()),
+            None => Ok(LayerSet::NONE.with(Layer::Trace)),
+        }
     }
 
     /// The jaxprs of the functions; `missed` learns whether a body ran.
