@@ -311,6 +311,7 @@ impl<'c> Simulation<'c> {
         let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
         let is_made = unmade.is_none();
         let mut sorted = unmade.or(refused).map_or_else(|| sort(self.profile, &invocation), Err);
+        let mut unfit = None;
         if let Ok(arguments) = &mut sorted {
             // What a nan came from may be asked for.
             if ambient.returns_no.contains(&NonFinite::Nan) && arguments.leaves.iter().any(|leaf| leaf.donated) {
@@ -318,8 +319,11 @@ impl<'c> Simulation<'c> {
             }
             self.gone.mark(arguments, self.profile, &ambient);
             if written.in_shardings.is_some() || written.out_shardings.is_some() {
-                shardings_are_known(self.profile, call, function, arguments, written, &ambient)?;
+                unfit = shardings_are_known(self.profile, call, function, arguments, written, &ambient)?;
             }
+        }
+        if let Some(raised) = unfit {
+            sorted = Err(raised);
         }
         let owner = match &itself {
             Some(wrapper) => Rc::clone(wrapper),

@@ -37,6 +37,30 @@ fn returns_arguments(call: &Ingredients<'_>) -> bool {
     }
 }
 
+/// The meshes of what the body returns that a case makes by default: of arguments, and of what is bound to it.
+fn returned_meshes(call: &Ingredients<'_>) -> Vec<Box<Sharding>> {
+    let mut meshes = Vec::new();
+    let mut function = body(call.function);
+    while let Kind::Partial { func, args, .. } = &**function {
+        meshes.extend(args.iter().filter_map(|bound| match &**bound {
+            Kind::Array(array) => match &array.library {
+                Library::Jax { placement, .. } | Library::Key { placement, .. } => placement.sharding.clone(),
+                Library::Numpy { .. } => None,
+            },
+            _ => None,
+        }));
+        function = body(func);
+    }
+    match &**function {
+        Kind::Function(function) if !function.is_source && function.returns.is_none() => {
+            let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+            meshes.extend(kept.filter_map(|leaf| leaf.aval.placement.as_ref()?.sharding.clone()));
+            meshes
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The numbers that a leaf holds, as far as they can be anything but finite: an array of a case is filled with an integer.
 fn numbers(leaf: &Leaf<'_>) -> Vec<f64> {
     let Some(mut object) = leaf.object else { return Vec::new() };
@@ -55,7 +79,8 @@ fn numbers(leaf: &Leaf<'_>) -> Vec<f64> {
     }
 }
 
-/// Whether the model knows what `in_shardings` and `out_shardings` do to a call.
+/// What `in_shardings` raise before a function is traced; an error where the model doesn't know what they or `out_shardings` do
+/// to a call.
 pub(super) fn shardings_are_known(
     profile: &Profile,
     call: &Call,
@@ -63,7 +88,7 @@ pub(super) fn shardings_are_known(
     arguments: &Arguments,
     options: &JitOptions,
     ambient: &Ambient,
-) -> Result<(), ModelError> {
+) -> Result<Option<Raised>, ModelError> {
     let unknown = |what: &str| Err(ModelError::Unsupported(format!("in_shardings and out_shardings {what}")));
     if profile.arguments != ArgumentStyle::AsWritten {
         return unknown(&format!("of {}", profile.profile));
@@ -93,6 +118,7 @@ pub(super) fn shardings_are_known(
         Shardings::Tree(tree) => tree.leaves.len() == kept,
     });
     let mut returned_before = 0;
+    let mut raised = None;
     for leaf in arguments.leaves.iter() {
         let out = returned.filter(|_| leaf.kept).and_then(|places| places.of_leaf(returned_before));
         returned_before += usize::from(leaf.kept);
@@ -100,24 +126,37 @@ pub(super) fn shardings_are_known(
             if special(at) || leaf.aval.placement.as_ref().is_some_and(special) {
                 return unknown("beside a layout or a memory kind");
             }
-            if !divides(at, &leaf.aval.shape) {
-                return unknown("that don't divide an array");
-            }
+        }
+        let refused = |at: &Placement| misfit(at, &leaf.aval.shape, profile);
+        raised = raised.or_else(|| leaf.asked.as_deref().and_then(refused));
+        if call.via == Via::Trace && out.and_then(refused).is_some() {
+            return unknown("that don't divide what is returned, where nothing is lowered");
         }
     }
-    Ok(())
+    Ok(raised)
 }
 
-/// Whether an array of that shape can have the sharding.
-fn divides(at: &Placement, shape: &[u64]) -> bool {
-    let Some(named) = &at.sharding else { return true };
-    named.spec.len() <= shape.len() && named.parts().zip(shape).all(|(parts, size)| size % parts as u64 == 0)
+/// What `jax.jit` raises where an array of that shape can't have the sharding (`pjit_check_aval_sharding`).
+fn misfit(at: &Placement, shape: &[u64], profile: &Profile) -> Option<Raised> {
+    let named = at.sharding.as_ref()?;
+    if named.spec.len() > shape.len() {
+        return Some(Raised::new("ValueError"));
+    }
+    let is_divided = named.parts().zip(shape).all(|(parts, size)| size % parts as u64 == 0);
+    (!is_divided).then(|| Raised::new(&profile.indivisible_sharding))
 }
 
 /// The arguments of one program are where `in_shardings` say, and it lives on one set of devices, those of `jax.set_mesh` if
 /// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
 pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
     let mismatch = || Raised::new("ValueError");
+    // What `in_shardings` do not fit is never traced.
+    let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+    let places = call.options.out_shardings.as_ref();
+    let out = |(i, leaf): (usize, Leaf<'_>)| misfit(places?.of_leaf(i)?, &leaf.aval.shape, profile);
+    if let Some(raised) = kept.enumerate().find_map(out).filter(|_| returns_arguments(call)) {
+        return Err(raised);
+    }
     // What is returned as it was given is no program's to compute.
     let is_forwarded = call.via == Via::Grad && !call.arguments.without_tangents && profile.vjp_forwards_arguments;
     if is_forwarded && returns_arguments(call) {
@@ -142,20 +181,16 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
     devices.extend(out_shardings(call).flatten().map(Placement::devices));
     match devices.split_first() {
         Some((first, others)) if others.iter().any(|other| other != first) => Err(mismatch()),
-        Some((first, _)) if profile.explicit_outputs_fill_their_mesh && returns_arguments(call) => {
-            let mut kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+        first => {
+            let count = first.map_or(1, |(first, _)| first.len());
             let lies_elsewhere = |mesh: &Sharding| {
                 mesh.mesh.keys().all(|axis| mesh.explicit.contains(axis))
-                    && mesh.mesh.values().product::<u32>() as usize != first.len()
+                    && mesh.mesh.values().product::<u32>() as usize != count
             };
-            let mesh = |leaf: &Leaf<'_>| leaf.aval.placement.as_ref().and_then(|at| at.sharding.clone());
-            if kept.any(|leaf| mesh(&leaf).is_some_and(|mesh| lies_elsewhere(&mesh))) {
-                Err(mismatch())
-            } else {
-                Ok(())
-            }
+            let is_unfilled = profile.explicit_outputs_fill_their_mesh
+                && returned_meshes(call).iter().any(|mesh| lies_elsewhere(mesh));
+            if is_unfilled { Err(mismatch()) } else { Ok(()) }
         }
-        _ => Ok(()),
     }
 }
 

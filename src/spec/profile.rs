@@ -79,6 +79,9 @@ pub struct Profile {
     /// Whether an argument that is committed elsewhere is moved to the devices of its `in_shardings`.
     #[serde(default)]
     pub in_shardings_move: bool,
+    /// The exception for an array whose size is no multiple of the devices that it is split over.
+    #[serde(default = "value_error")]
+    pub indivisible_sharding: String,
     /// Whether `device` and `backend` of a wrapper are refused beside `jax.set_mesh` (`ValueError`).
     #[serde(default)]
     pub device_excludes_mesh: bool,
@@ -173,6 +176,10 @@ pub enum WithoutTangents {
     Apart,
     /// The model doesn't know.
     Unknown,
+}
+
+fn value_error() -> String {
+    "ValueError".to_owned()
 }
 
 fn runtime_error() -> String {
