@@ -165,6 +165,44 @@ configured = jax.jit(lambda x, config: config.activation(x) * config.rate, stati
 for config in (Config(), Config(), Config(rate=0.2), Config(layers=(4, 8)), Config(activation=jnp.sin), Config(rate=np.float32(0.5)), Config(rate=0.5)):
     print(configured(jnp.ones(2), config=config))
 
+
+
+class Named:
+    """Known by its hash alone, whatever `==` says of what it holds."""
+
+    def __init__(self, name):
+        self.name = name
+
+    __hash__ = object.__hash__
+
+
+class Sized(Named):
+    def __eq__(self, other):
+        return isinstance(other, Sized) and self.name == other.name
+
+    def __hash__(self):
+        return id(self)
+
+
+class Alone(Named):
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return id(self)
+
+
+class Equal(Sized):
+    def __hash__(self):
+        return hash(self.name)
+
+
+# What is found by identity: by a hash that is one, or an `==`.
+named = jax.jit(lambda x, by: x, static_argnames="by")
+kept = [kind(name) for kind in (Equal, Sized, Alone, Named) for name in ("a", "a", "b")]
+for one in kept:
+    print(named(1.0, by=one))
+
 # Branches that don't fit together: each is traced, and then jax raises.
 try:
     jax.lax.cond(True, lambda: 1.0, lambda: 2)

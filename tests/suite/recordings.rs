@@ -302,6 +302,34 @@ fn a_program_is_predicted(
     record(program, version);
 }
 
+/// An object is said by what it holds if `==` looks at that, and is another one if nothing but itself finds it.
+#[rstest]
+fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("statics_and_data", version);
+    let named: Vec<_> = explained.calls.iter().filter(|call| call.name == "<lambda>" && call.is_again()).collect();
+    let said: Vec<_> = named
+        .iter()
+        .filter_map(|call| {
+            let found = call.differences().iter().find(|found| found.path == "by")?;
+            let cause = &call.advice.first()?.as_ref()?.cause;
+            Some(format!("{}: {} after {}: {cause}", found.component, found.after, found.before))
+        })
+        .collect();
+    let expected = [
+        "static value: Equal('name='b'') after Equal('name='a''): static-argument",
+        "static value: Sized('name='a'') after Equal('name='b''): static-argument",
+        "static hash: another Sized('name='a'') after Sized('name='a''): hash-contradicts-equality",
+        "static value: Sized('name='b'') after Sized('name='a''): static-argument",
+        "static value: <Alone> after Sized('name='b''): static-argument",
+        "static value: another <Alone> after <Alone>: object-without-equality",
+        "static value: another <Alone> after <Alone>: object-without-equality",
+        "static value: <Named> after <Alone>: static-argument",
+        "static value: another <Named> after <Named>: object-without-equality",
+        "static value: another <Named> after <Named>: object-without-equality",
+    ];
+    assert_eq!(said, expected);
+}
+
 /// What differs is named as the program names it, and nothing that follows from it is beside it.
 #[rstest]
 fn what_differs_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {

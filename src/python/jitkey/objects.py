@@ -227,10 +227,12 @@ class Objects(Recorder):
 
     def _equal_to_others(self, value: Any) -> dict[str, Any]:
         """An instance whose value says which others it is equal to."""
-        try:
-            key, hashed = (type(value), hash(value)), "value"
-        except Exception:  # It can't be hashed, or its hash raises: it is compared with all of its class.
-            key, hashed = (type(value), 0), "none"
+        key, hashed = (type(value), 0), "identity"
+        if not _is_hashed_by_identity(value):
+            try:
+                key, hashed = (type(value), hash(value)), "value"
+            except Exception:  # It can't be hashed, or its hash raises: it is compared with all of its class.
+                hashed = "none"
         if len(self._by_hash) >= self._crowded:
             self._by_hash = {key: held for key, held in self._by_hash.items() if any(one() is not None for _, one in held)}
             self._crowded = ARRAYS + 2 * len(self._by_hash)
@@ -239,7 +241,7 @@ class Objects(Recorder):
         text = next((text for text, held in entries if equal(held(), value)), None)
         if text is None:
             # Its class is said beside it.
-            text = _text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
+            text = _value_text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
             number = self._texts[type(value), text] = self._texts.get((type(value), text), 0) + 1
             text = text if number == 1 else f"{text} ({number})"
             entries.append((text, _held(value)))
@@ -356,7 +358,27 @@ def _hash(value: Any) -> int | None:
 def _is_compared(value: Any) -> bool:
     """Whether the object's class says what it is equal to, and its arrays don't: to compare those is to run a program of
     jax's, which a recording must not."""
-    return type(value).__eq__ is not object.__eq__ and not _has_arrays(value)
+    if type(value).__eq__ is object.__eq__ or _has_arrays(value):
+        return False
+    return not _is_hashed_by_identity(value) or _equals_its_like(value)
+
+
+def _is_hashed_by_identity(value: Any) -> bool:
+    """Whether what looks for the object by its hash finds itself alone, whatever its `==` says."""
+    try:
+        return hash(value) in (id(value), object.__hash__(value))
+    except Exception:  # It runs the program's own code.
+        return False
+
+
+def _equals_its_like(value: Any) -> bool:
+    """Whether `==` of the object's class looks at what it holds: at its attributes, in another instance."""
+    made = type(value)
+    if made.__new__ is not object.__new__ or hasattr(made, "__del__") or not hasattr(value, "__dict__"):
+        return True
+    like = object.__new__(made)
+    like.__dict__.update(value.__dict__)
+    return equal(value, like)
 
 
 def _compared_fields(value: Any) -> list[str] | None:
@@ -417,12 +439,24 @@ def _text(value: Any) -> str:
     return f"<{type(value).__name__}>"
 
 
+def _value_text(value: Any) -> str:
+    """An object that is equal to some, by what it holds."""
+    text, held = _text(value), getattr(value, "__dict__", None)
+    if text != f"<{type(value).__name__}>" or type(held) is not dict:
+        return text
+    shown = {name: repr(part) if is_plain(part) else _part(part) for name, part in held.items()}
+    if all(part == "…" for part in shown.values()):
+        return text
+    return f"{type(value).__name__}({', '.join(f'{name}={part}' for name, part in shown.items())})"[:TEXT]
+
+
 def _part(value: Any) -> str:
     """What an object holds, if that can be said in few words."""
     if isinstance(value, types.FunctionType):
         return function_text(value)
     is_told = isinstance(value, (np.dtype, type, enum.Enum)) or dataclasses.is_dataclass(value) or body(value) is not value
-    return _text(value) if is_told else "…"
+    text = _text(value) if is_told or type(value) in (list, dict, set, frozenset) else "…"
+    return text if is_told or not text.startswith("<") else "…"
 
 
 def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
