@@ -96,6 +96,8 @@ pub enum Step {
     Clear(ClearScope),
     /// The buffers of a named `jax.Array` are deleted (`x.delete()`).
     Delete(Name),
+    /// The buffers of a named `jax.Array` are donated to a program that is none of the case's.
+    Donate(Name),
     /// Many calls that fill the caches.
     Fill(Fill),
 }

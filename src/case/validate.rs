@@ -240,7 +240,7 @@ impl<'c> Checker<'c> {
                 let values = mutation.value.iter().chain(mutation.defaults.iter().flatten());
                 values.into_iter().try_for_each(|value| self.value(place, value))
             }
-            Step::Delete(name) => self.object(place, name),
+            Step::Delete(name) | Step::Donate(name) => self.object(place, name),
             Step::Clear(_) => Ok(()),
             Step::Fill(fill) => {
                 self.fills = true;

@@ -31,8 +31,9 @@ impl Replay {
         let mut say = |line: &str| eprintln!("{line}");
         let mut target = open(spec, &name, self.running.python.as_ref(), self.running.limits(), &mut say)?;
         let mut end = End::Well;
+        let api = target.about().implementation.clone();
         for file in &self.files {
-            for case in input::cases(file, None)? {
+            for case in input::cases(file, Some(&api))? {
                 match self.case(spec, &case, target.as_mut())? {
                     End::Well => {}
                     worse => end = worse,

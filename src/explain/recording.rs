@@ -71,6 +71,12 @@ pub(super) struct News {
     pub objects: IndexMap<Name, Value>,
     #[serde(default)]
     pub dropped: Vec<Name>,
+    /// The arrays that have no buffers any more.
+    #[serde(default)]
+    pub deleted: Vec<Name>,
+    /// Those of them that a call was given for good.
+    #[serde(default)]
+    pub donated: Vec<Name>,
 }
 
 /// What it was given: that itself, or the number of the call that was given the same.
@@ -173,8 +179,8 @@ impl Outline {
 impl News {
     /// What can be read of it in a line of which something can't be read.
     fn beside(line: &str, dropped: Vec<Name>) -> Self {
-        let Objects { classes, objects } = serde_json::from_str(line).unwrap_or_default();
-        Self { classes, objects, dropped }
+        let Objects { classes, objects, deleted, donated } = serde_json::from_str(line).unwrap_or_default();
+        Self { classes, objects, dropped, deleted, donated }
     }
 }
 
@@ -185,6 +191,10 @@ struct Objects {
     classes: IndexMap<Name, Class>,
     #[serde(default)]
     objects: IndexMap<Name, Value>,
+    #[serde(default)]
+    deleted: Vec<Name>,
+    #[serde(default)]
+    donated: Vec<Name>,
 }
 
 /// A call, and what was not said before it.

@@ -26,6 +26,11 @@ impl Gone {
         self.deleted.extend(object.cloned());
     }
 
+    /// `jax.jit(f, donate_argnums=0)(object)`, of a function that the case doesn't have.
+    pub fn give_away(&mut self, object: Option<&Obj>) {
+        self.donated.extend(object.cloned());
+    }
+
     /// Takes the buffers that a call with these arguments was given for good. A body that a case makes returns what it uses,
     /// so that each of them is of use.
     pub fn donate(&mut self, arguments: &Arguments, ambient: &Ambient) {

@@ -201,6 +201,7 @@ impl<'c> Simulation<'c> {
             }
             Step::Mutate(mutation) => self.mutate(mutation)?,
             Step::Delete(name) => self.gone.delete(self.names.object(name)),
+            Step::Donate(name) => self.gone.give_away(self.names.object(name)),
             Step::Clear(scope) => self.clear(scope)?,
             Step::Fill(fill) => self.fill(fill)?,
         }

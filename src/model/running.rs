@@ -38,13 +38,15 @@ fn returns_arguments(call: &Ingredients<'_>) -> bool {
 }
 
 /// The meshes of what the body returns that a case makes by default: of arguments, and of what is bound to it.
-fn returned_meshes(call: &Ingredients<'_>) -> Vec<Box<Sharding>> {
+fn returned_meshes(call: &Ingredients<'_>) -> Vec<Sharding> {
     let mut meshes = Vec::new();
     let mut function = body(call.function);
     while let Kind::Partial { func, args, .. } = &**function {
         meshes.extend(args.iter().filter_map(|bound| match &**bound {
             Kind::Array(array) => match &array.library {
-                Library::Jax { placement, .. } | Library::Key { placement, .. } => placement.sharding.clone(),
+                Library::Jax { placement, .. } | Library::Key { placement, .. } => {
+                    placement.sharding.as_deref().cloned()
+                }
                 Library::Numpy { .. } => None,
             },
             _ => None,
@@ -54,7 +56,7 @@ fn returned_meshes(call: &Ingredients<'_>) -> Vec<Box<Sharding>> {
     match &**function {
         Kind::Function(function) if !function.is_source && function.returns.is_none() => {
             let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
-            meshes.extend(kept.filter_map(|leaf| leaf.aval.placement.as_ref()?.sharding.clone()));
+            meshes.extend(kept.filter_map(|leaf| leaf.aval.placement.as_ref()?.sharding.as_deref().cloned()));
             meshes
         }
         _ => Vec::new(),
@@ -188,7 +190,7 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
                     && mesh.mesh.values().product::<u32>() as usize != count
             };
             let is_unfilled = profile.explicit_outputs_fill_their_mesh
-                && returned_meshes(call).iter().any(|mesh| lies_elsewhere(mesh));
+                && returned_meshes(call).iter().any(lies_elsewhere);
             if is_unfilled { Err(mismatch()) } else { Ok(()) }
         }
     }

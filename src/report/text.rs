@@ -217,6 +217,7 @@ pub(super) fn steps(case: &Case) -> Vec<(String, Option<usize>)> {
         }
         Step::Drop(name) => (format!("del {name}"), None),
         Step::Delete(name) => (format!("{name}.delete()"), None),
+        Step::Donate(name) => (format!("{name} is donated"), None),
         Step::Mutate(mutation) => (format!("{} is changed", mutation.object), None),
         Step::Fill(fill) => (format!("{} × {}", fill.calls, fill.call), None),
         Step::Clear(ClearScope::Wrapper(name)) => (format!("{name}.clear_cache()"), None),

@@ -294,7 +294,9 @@ fn a_program_is_predicted(
         "statics_and_data",
         "library_functions",
         "call_forms",
-        "control_flow"
+        "control_flow",
+        "donations",
+        "deletions"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,

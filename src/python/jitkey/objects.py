@@ -52,6 +52,12 @@ class Objects(Recorder):
         super().__init__()
         self.dropped: list[str] = []
         """Objects that are gone, of which no line has said so."""
+        self.deleted: list[str] = []
+        """The arrays without buffers of which no line has said so: those that the program has deleted."""
+        self.donated: list[str] = []
+        """The same, those that a call was given."""
+        self.donates = False
+        """Whether any function donates what it is given."""
         self.used: set[str] = set()
         """The names that were used since this was cleared."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
@@ -79,7 +85,10 @@ class Objects(Recorder):
         # What a call speaks of is there for as long as it is described, even if nothing else held it.
         now = [name for name in dropped if name not in objects and name not in self.used]
         self.dropped.extend(name for name in dropped if name not in now)
-        for word, news in (("classes", classes), ("objects", objects), ("dropped", now)):
+        deleted, donated = taken(self.deleted), taken(self.donated)
+        for word, news in (
+            ("classes", classes), ("objects", objects), ("dropped", now), ("deleted", deleted), ("donated", donated)
+        ):
             if news:
                 said[word] = news
         return said
@@ -111,7 +120,7 @@ class Objects(Recorder):
         if type(value) is not ArrayImpl:
             return super().value(value)
         if value.is_deleted():
-            raise Unsupported("recording an array that was deleted")
+            return self._deleted(value)
         aval, sharding = value.aval, value.sharding
         key = (id(aval), id(sharding), value._committed)
         if key not in self._arrays:
@@ -120,6 +129,18 @@ class Objects(Recorder):
             # Both are held, so that their ids are theirs alone.
             self._arrays[key] = (super().value(value), aval, sharding)
         return self._arrays[key][0]
+
+    def _deleted(self, value: Any) -> Any:
+        """An array without buffers, which is one object through all calls."""
+        name = self.name_of(value)
+        if name is None:
+            name = self.fresh("array")
+            self.objects[name] = super().value(value)
+            # It doesn't say which of the two became of it; programs that donate rarely delete.
+            (self.donated if self.donates else self.deleted).append(name)
+            self._keep(value, name)
+        self.used.add(name)
+        return {"ref": name}
 
     def _reference(self, value: Any) -> Any:
         """A `jax.Ref`, which is one object through all calls."""

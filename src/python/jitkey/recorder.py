@@ -462,6 +462,7 @@ class Recording:
             unknown = str(error)
         except Exception as error:  # A version of jax that keeps them elsewhere.
             unknown = f"recording the options of a wrapper ({type(error).__name__})"
+        self._objects.donates |= any(name.startswith("donate") for name in options)
         return _Wrapper(
             name=name,
             at=place(written),

@@ -184,6 +184,8 @@ class _Run:
                 self.builder.mutate(content)
             elif kind == "delete":
                 self.builder.delete(content)
+            elif kind == "donate":
+                self.builder.donate(content)
             elif kind == "clear":
                 self._clear(content)
             else:

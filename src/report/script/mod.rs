@@ -296,7 +296,7 @@ fn values(case: &Case) -> Vec<&Value> {
                 found.extend(call.args.iter().chain(call.kwargs.values()).chain(&call.function))
             }
             Step::Mutate(mutation) => found.extend(mutation.value.iter().chain(mutation.defaults.iter().flatten())),
-            Step::Drop(_) | Step::Delete(_) | Step::Clear(_) => {}
+            Step::Drop(_) | Step::Delete(_) | Step::Donate(_) | Step::Clear(_) => {}
         }
     }
     let mut next = 0;

@@ -58,6 +58,10 @@ impl<'c> Writer<'c> {
                     let object = self.name(name)?;
                     state.push(format!("{object}.delete()"));
                 }
+                Step::Donate(name) => {
+                    let object = self.name(name)?;
+                    state.push(format!("jax.block_until_ready(jax.jit(jax.numpy.copy, donate_argnums=0)({object}))"));
+                }
                 Step::Mutate(mutation) => {
                     let object = self.name(&mutation.object)?;
                     if let Some(value) = &mutation.value {

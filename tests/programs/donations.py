@@ -1,0 +1,55 @@
+"""Arrays that were given away or deleted, and are passed again: what raises, and what is found afterwards."""
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+@functools.partial(jax.jit, donate_argnums=0)
+def added(x, y):
+    return x + y
+
+
+@functools.partial(jax.jit, donate_argnums=0)
+def step(state, i):
+    return {"a": state["a"] + i, "b": state["b"]}
+
+
+@eqx.filter_jit(donate="all")
+def moved(state):
+    return jax.tree_util.tree_map(lambda x: x + 1, state)
+
+
+doubled = jax.jit(lambda x: x * 2)
+first = eqx.filter_jit(lambda state: state["a"] * 2)
+
+
+def attempt(function, *args):
+    try:
+        print(function(*args))
+    except (RuntimeError, ValueError) as error:
+        print(type(error).__name__)
+
+
+x, y = jnp.ones(3), jnp.ones(3)
+attempt(doubled, y)
+added(x, y)
+# Given away, where it was found before and where nothing was.
+attempt(added, x, y)
+attempt(doubled, x)
+attempt(doubled, x)
+attempt(doubled, y)
+attempt(jax.jit(lambda x: x * 3), x)
+
+state = {"a": jnp.ones(2), "b": jnp.zeros(2)}
+new = step(state, 1.0)
+attempt(step, state, 1.0)
+new = step(new, 1.0)
+attempt(first, state)
+attempt(first, new)
+attempt(first, state)
+moved(new)
+attempt(moved, new)
+attempt(first, new)
