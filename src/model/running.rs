@@ -189,8 +189,8 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
                 mesh.mesh.keys().all(|axis| mesh.explicit.contains(axis))
                     && mesh.mesh.values().product::<u32>() as usize != count
             };
-            let is_unfilled = profile.explicit_outputs_fill_their_mesh
-                && returned_meshes(call).iter().any(lies_elsewhere);
+            let is_unfilled =
+                profile.explicit_outputs_fill_their_mesh && returned_meshes(call).iter().any(lies_elsewhere);
             if is_unfilled { Err(mismatch()) } else { Ok(()) }
         }
     }

@@ -196,12 +196,22 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         let Pattern { id, name, calls, says, fix, .. } = pattern;
         match pattern.sign {
             Some(_) => {
-                let _ = writeln!(text, "  {:>width$}  {id}: {says}{bold}{first}{end}", cost(pattern));
+                let _ = writeln!(
+                    text,
+                    "  {:>width$}  {id}: {says}{dim}{}{end}{bold}{first}{end}",
+                    cost(pattern),
+                    beside(pattern)
+                );
                 let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
             }
             None => {
                 let calls = numbered(calls);
-                let _ = writeln!(text, "  {:>width$}  {id}, {calls} of {name}{bold}{first}{end}", cost(pattern));
+                let beside = beside(pattern);
+                let _ = writeln!(
+                    text,
+                    "  {:>width$}  {id}, {calls} of {name}{dim}{beside}{end}{bold}{first}{end}",
+                    cost(pattern)
+                );
             }
         }
     }
@@ -236,6 +246,15 @@ pub(super) fn cost(pattern: &Pattern) -> String {
     match pattern.compiles {
         0 => counted(pattern.calls.len(), "call"),
         compiles => counted(compiles, "compile"),
+    }
+}
+
+/// Of compiles that have other causes, too, how many are saved if this one alone is mended.
+pub(super) fn beside(pattern: &Pattern) -> String {
+    match (pattern.saves, pattern.compiles) {
+        (saves, compiles) if saves == compiles => String::new(),
+        (0, _) => ", beside other causes".to_owned(),
+        (saves, compiles) => format!(", {saves} of {compiles} without other causes"),
     }
 }
 

@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use super::calls::{Calls, state};
 use super::{Page, prose, shell};
 use crate::explain::{Explained, ExplainedCall, Pattern};
-use crate::report::explain::{Totals, cost, counted};
+use crate::report::explain::{Totals, beside, cost, counted};
 use crate::report::text::grouped;
 
 /// How many things to mend are shown at once, and how many calls of each.
@@ -94,7 +94,7 @@ fn to_be_mended(pattern: &Pattern) -> Markup {
         cost(pattern).split_once(' ').map(|(n, unit)| (n.to_owned(), unit.to_owned())).unwrap_or_default();
     html! {
         li {
-            p.cost { b { (number) } " " (unit) }
+            p.cost { b { (number) } " " (unit) (beside(pattern)) }
             div {
                 h3 { (pattern.id) " " span.version { (pattern.name) @if let Some(at) = &pattern.at { ", " (at) } } }
                 p { (prose(&pattern.says)) }
