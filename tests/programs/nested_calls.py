@@ -60,3 +60,8 @@ applied.lower(model, jnp.ones(9)), applied.lower(model, jnp.ones(10)).compile()
 print(applied(model, jnp.ones(9))[0], applied(model, jnp.ones(10))[0])
 less, more = jax.jit(lambda x: x - 1), jax.jit(lambda x: x + 1)
 print(less(floats), more(floats), jax.jit(lambda x: x - 2)(floats))
+# Partials of what is jitted share what it was traced to.
+added = jax.jit(lambda x, y: x + y)
+print(added(1.0, 2.0))
+for first in (1.0, 1.0, 1, jnp.ones(2)):
+    print(jax.jit(functools.partial(added, first))(2.0), jax.jit(functools.partial(added, y=first))(2.0))

@@ -7,6 +7,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import functools
 import inspect
 import itertools
 import math
@@ -24,6 +25,7 @@ from jax._src.tree_util import default_registry
 
 from .dtypes import dtype_name
 from .errors import Unsupported
+from .options import jit_options
 from .record import Recorder, equal, identifier, is_axis, is_module, placement, tracer, written_aval
 from .source import body, function_text, is_program
 
@@ -219,6 +221,8 @@ class Objects(Recorder):
             self.objects[name] = {"def": {"name": function_text(inner), **_params(self, value.__wrapped__)}}
         elif type(value) is type(A_JIT):
             self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
+        elif type(value) is functools.partial and type(value.func) is type(A_JIT) and (form := self._bound(value)) is not None:
+            self.objects[name] = form
         elif (fields := _compared_fields(value)) is not None:
             self.objects[name] = self._record(value, fields)
         elif _is_compared(value):
@@ -227,6 +231,16 @@ class Objects(Recorder):
             params = _params(self, value) if callable(value) and not isinstance(value, type) else {}
             self.objects[name] = {"object": {"called": _text(value), **params}}
         return name
+
+    def _bound(self, value: functools.partial[Any]) -> dict[str, Any] | None:
+        """A partial of a jitted function, which is traced once for all that are made of it; None if cases have no words for it."""
+        try:
+            if jit_options(value.func):
+                return None
+            kwargs = {key: self.value(part) for key, part in value.keywords.items()}
+            return {"partial": {"func": self._named(value.func), "args": self._all(value.args), "kwargs": kwargs}}
+        except Exception:  # A word for it is missing, or what is looked at raises.
+            return None
 
     def one(self, value: Any) -> Any:
         """The value as an object that is the same each time that it is met."""
