@@ -296,6 +296,7 @@ fn a_program_is_predicted(
         "call_forms",
         "control_flow",
         "donations",
+        "nnx_graphs",
         "deletions"
     )]
     program: &str,

@@ -181,7 +181,7 @@ class Objects(Recorder):
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
         if _is_graph(value):
-            return self._graph(iter(value.nodes), iter(value.attributes), "", [])
+            return self._graph(iter(value.nodes), iter(value.attributes), "", [], is_node=False)
         if type(value) is jax.sharding.PartitionSpec and all(axis is None or is_axis(axis) for axis in value):
             return {"partition_spec": list(value)}
         if not type(value).__weakrefoffset__ and (fields := _compared_fields(value)) is not None:
@@ -284,9 +284,12 @@ class Objects(Recorder):
         # The same class can be met as a node of a tree, too.
         return {"new": {"class": self._class_of(type(value), ("plain",), form), "value": {"str": text}}}
 
-    def _graph(self, nodes: Iterator[Any], attributes: Iterator[Any], path: str, variables: list[str]) -> Any:
+    def _graph(
+        self, nodes: Iterator[Any], attributes: Iterator[Any], path: str, variables: list[str], *, is_node: bool = True
+    ) -> Any:
         """What an `nnx.GraphDef` says, attribute by attribute: it lists nodes and attributes as they are met from the root, and
-        the leaves of the state are its `variables`, which are named here."""
+        the leaves of the state are its `variables`, which are named here. It is a node of a tree without children, or hashed and
+        compared as a whole."""
         node = next(nodes)
         # Its number follows from where it stands, and changes with whatever comes before it.
         parts = [part.name for part in dataclasses.fields(node)] if dataclasses.is_dataclass(node) else []
@@ -306,12 +309,15 @@ class Objects(Recorder):
                 continue
             is_item = isinstance(name, int)
             if type(attribute).__name__ == "NodeAttr":
-                value = self._graph(nodes, attributes, f"{path}[{name}]" if is_item else f"{path}.{name}", variables)
+                inner = f"{path}[{name}]" if is_item else f"{path}.{name}"
+                value = self._graph(nodes, attributes, inner, variables, is_node=is_node)
             else:
                 value = self._named(getattr(attribute, "value", attribute))
             fields[identifier(f"{'_' if is_item else ''}{name}")] = value
-        form = {"dataclass": {"data": [], "meta": list(fields)}}
-        made = self._class_of(getattr(node, "type", type(node)), ("graph", *fields), form)
+        form: dict[str, Any] = {"plain_dataclass": {"fields": list(fields), "frozen": True}}
+        if is_node:
+            form = {"dataclass": {"data": [], "meta": list(fields)}}
+        made = self._class_of(getattr(node, "type", type(node)), ("graph" if is_node else "hashed graph", *fields), form)
         return {"new": {"class": made, "fields": fields}}
 
     def _split(self, value: Any) -> Any:
