@@ -16,6 +16,8 @@ enum Absence {
     Cleared,
     /// Every earlier call of the function raised.
     Failed,
+    /// Every earlier call of the function raised, when it had its program already.
+    Ran,
     /// An earlier call raised, and what failed once never takes the fast path.
     Raised,
     /// The function was traced, lowered or compiled before, and never called.
@@ -33,6 +35,7 @@ impl Absence {
             Self::Effect => ("effect", "none", "one"),
             Self::Cleared => ("clearing", "there", "cleared"),
             Self::Failed => ("failed calls", "raised", "returned"),
+            Self::Ran => ("failed runs", "raised", "returned"),
             Self::Raised => ("failed call", "raised", "returned"),
             Self::Ahead => ("ahead of time", "never called", "called"),
             Self::Wrapped => ("wrapping", "a lambda", "another"),
@@ -98,6 +101,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
         let earlier = left.get(&function);
         let absence = match earlier {
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
+            None if observed.missed == only_dispatch => Absence::Ran,
             None => Absence::Failed,
             Some(earlier) if earlier.clearings != now => Absence::Cleared,
             Some(_) if observed.missed == only_dispatch && raised.get(&function) == Some(&now) => Absence::Raised,

@@ -41,6 +41,7 @@ attempt(added, x, y)
 attempt(doubled, x)
 attempt(doubled, x)
 attempt(doubled, y)
+attempt(doubled, jnp.ones(2))
 attempt(jax.jit(lambda x: x * 3), x)
 
 state = {"a": jnp.ones(2), "b": jnp.zeros(2)}

@@ -54,3 +54,8 @@ for rate in (1e-2, 1e-3):
     print(float(value), float(eqx.filter_jit(loss)(model, jnp.ones((2, 5, 2)), jnp.zeros(2))[0]))
 for n in (3, 4, 3):
     print(sample(model, n, jax.random.PRNGKey(n)).shape)
+# The static part of a model as a static argument.
+params, static = eqx.partition(model, eqx.is_array)
+applied = jax.jit(lambda params, static, x: eqx.combine(params, static)(x), static_argnums=1)
+other = eqx.partition(Classifier(jax.random.PRNGKey(1)), eqx.is_array)
+print(applied(params, static, jnp.ones((5, 2))).shape, applied(*other, jnp.ones((5, 2))).shape)

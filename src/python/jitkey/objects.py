@@ -27,7 +27,7 @@ from .dtypes import dtype_name
 from .errors import Unsupported
 from .options import jit_options
 from .record import Recorder, equal, identifier, is_axis, is_module, placement, tracer, written_aval
-from .source import body, function_text, is_program
+from .source import body, function_text, is_program, own_name
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
@@ -210,7 +210,7 @@ class Objects(Recorder):
         self._by_id[key] = (name, _held(value, gone), _hash(value))
 
     def _add(self, value: Any) -> str:
-        name = self.fresh(getattr(value, "__name__", type(value).__name__))
+        name = self.fresh(own_name(value))
         inner = body(value)
         if isinstance(value, types.FunctionType):
             self.objects[name] = {"def": {"name": function_text(value), **_params(self, value)}}

@@ -36,7 +36,7 @@ from .objects import A_JIT, NAME, Objects, is_plain, taken
 from .observe import LAYERS
 from .options import OfTheCall, filter_jit_options, jit_options, set_mesh
 from .record import explicit_axes
-from .source import body, caller, code, codes, has_public, is_asked_by_library, is_program, place, transformations
+from .source import body, caller, code, codes, has_public, is_asked_by_library, is_program, own_name, place, transformations
 
 VERSION = 1
 """Of the format of recordings."""
@@ -444,7 +444,7 @@ class Recording:
         of_library = written is not None and not is_program(written)
         if fun is None or (of_library and not has_public(fun)):
             return None
-        name = getattr(inner, "__name__", type(inner).__name__)
+        name = own_name(inner)
         by = transformations(fun)
         if by:
             name = " of ".join([*(made.co_name for made in by), name])

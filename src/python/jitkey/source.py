@@ -73,6 +73,12 @@ def codes(functions: list[Any]) -> frozenset[types.CodeType]:
     return frozenset([*made, *(found for found in map(code, functions) if found is not None)])
 
 
+def own_name(value: Any) -> str:
+    """What an object is called; by its class if it has no name of its own."""
+    name = getattr(value, "__name__", None)
+    return name if isinstance(name, str) else type(value).__name__
+
+
 def function_text(function: types.FunctionType) -> str:
     """The function for a reader; what jax made of one of the program's stands where that one is written."""
     by = [made.co_name for made in transformations(function)]
