@@ -54,3 +54,15 @@ attempt(first, state)
 moved(new)
 attempt(moved, new)
 attempt(first, new)
+
+
+@functools.partial(jax.jit, donate_argnums=(0, 1))
+def both(x, y):
+    return x + y, y
+
+
+# One array in two places can't be given twice.
+x, y = jnp.ones(5), jnp.ones(5)
+attempt(both, x, x)
+attempt(both, x, y)
+attempt(both, x, jnp.ones(5))

@@ -58,10 +58,14 @@ class Objects(Recorder):
         """The arrays without buffers of which no line has said so: those that the program has deleted."""
         self.donated: list[str] = []
         """The same, those that a call was given."""
+        self._gone: set[str] = set()
+        """The arrays of which it was said that they have no buffers."""
+        self.twice: set[int] = set()
+        """The ids of the arrays that the call that is described has twice."""
         self.donates = False
         """Whether any function donates what it is given."""
         self.used: set[str] = set()
-        """The names that were used since this was cleared."""
+        """The names that were used since `begin`."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
         self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
         self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
@@ -71,6 +75,11 @@ class Objects(Recorder):
         """How many unequal objects have the text."""
         self._count = itertools.count(1)
         self._told: set[str] = set()
+
+    def begin(self) -> None:
+        """Before something is described."""
+        self.used.clear()
+        self.twice = set()
 
     def fresh(self, stem: str) -> str:
         """A name that nothing else has."""
@@ -123,6 +132,8 @@ class Objects(Recorder):
             return super().value(value)
         if value.is_deleted():
             return self._deleted(value)
+        if id(value) in self.twice:
+            return self._shared(value)
         aval, sharding = value.aval, value.sharding
         key = (id(aval), id(sharding), value._committed)
         if key not in self._arrays:
@@ -134,12 +145,19 @@ class Objects(Recorder):
 
     def _deleted(self, value: Any) -> Any:
         """An array without buffers, which is one object through all calls."""
+        written = self._shared(value)
+        if written["ref"] not in self._gone:
+            self._gone.add(written["ref"])
+            # It doesn't say which of the two became of it; programs that donate rarely delete.
+            (self.donated if self.donates else self.deleted).append(written["ref"])
+        return written
+
+    def _shared(self, value: Any) -> dict[str, Any]:
+        """An array that is looked at as one object."""
         name = self.name_of(value)
         if name is None:
             name = self.fresh("array")
             self.objects[name] = super().value(value)
-            # It doesn't say which of the two became of it; programs that donate rarely delete.
-            (self.donated if self.donates else self.deleted).append(name)
             self._keep(value, name)
         self.used.add(name)
         return {"ref": name}
@@ -277,6 +295,8 @@ class Objects(Recorder):
         if text is None:
             # Its class is said beside it.
             text = _value_text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
+            # A string that it is made of is quoted as any.
+            text = text[1:-1] if re.fullmatch("'[^']+'", text) else text
             number = self._texts[type(value), text] = self._texts.get((type(value), text), 0) + 1
             text = text if number == 1 else f"{text} ({number})"
             entries.append((text, _held(value)))
@@ -466,6 +486,8 @@ def _text(value: Any) -> str:
         return f"{type(value).__name__}.{value.name}"[:TEXT]
     if isinstance(value, _SPEAK_FOR_THEMSELVES) and type(value).__module__ in ("builtins", "numpy", "datetime", "decimal", "fractions"):
         return repr(value)[:TEXT]
+    if isinstance(value, types.BuiltinFunctionType):
+        return f"<function {value.__qualname__}>"
     if dataclasses.is_dataclass(value):
         fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
         shown = [f"{name}={part!r}" if is_plain(part) else f"{name}={_part(part)}" for name, part in fields.items()]

@@ -9,6 +9,7 @@ are written as values, which are the same if `==` and hash said so when they wer
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import functools
@@ -94,10 +95,23 @@ class _Wrapper:
     unknown: str | None = None
     """Why its options can't be recorded."""
 
+    @functools.cached_property
+    def donates(self) -> bool:
+        """Whether it takes the buffers of what it is given."""
+        return any(name.startswith("donate") for name in self.options)
+
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
         numbers = self.options.get("static_argnums", ())
         return [number if number >= 0 else number + len(args) for number in numbers], self.options.get("static_argnames", [])
+
+
+def _twice(leaves: list[Any]) -> set[int]:
+    """The ids of the arrays that are among the leaves more than once."""
+    if len(set(map(id, leaves))) == len(leaves):
+        return set()
+    counts = collections.Counter(id(leaf) for leaf in leaves if type(leaf) is ArrayImpl)
+    return {key for key, count in counts.items() if count > 1}
 
 
 class Recording:
@@ -178,7 +192,7 @@ class Recording:
         self._known.forget(self._objects.dropped)
         if self._known.call(signature) is not None:
             return
-        self._objects.used.clear()
+        self._objects.begin()
         aside: dict[str, Any] | None = None
         with contextlib.suppress(Exception):  # A case has no words for it, or what is looked at raises.
             aside = {"api": api, "wrapper": wrapped.ref, "call": {**self._call_of(wrapped, args, kwargs), "via": via}}
@@ -295,7 +309,7 @@ class Recording:
         self._begin(line)
         self._known.forget(self._objects.dropped)
         earlier = self._known.call(signature)
-        self._objects.used.clear()
+        self._objects.begin()
         if earlier is not None:
             line["again"] = earlier
         else:
@@ -329,6 +343,8 @@ class Recording:
             traced = [arg for i, arg in enumerate(args) if i not in numbers] if numbers else args
             named = {name: arg for name, arg in kwargs.items() if name not in names} if names else kwargs
             leaves, treedef = jax.tree_util.tree_flatten((traced, named))
+            if wrapped.donates and _twice(leaves):
+                return None
             held: list[Any] = []
             parts: list[Any] = []
             hold, add, last = held.append, parts.append, None
@@ -381,6 +397,9 @@ class Recording:
             raise Unsupported("recording a keyword that isn't ASCII")
         value, static, function = self._objects.value, self._objects.static, wrapped.function()
         dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
+        self._objects.donates |= wrapped.donates
+        if wrapped.donates:
+            self._objects.twice = _twice(jax.tree_util.tree_leaves((args, kwargs)))
         return {
             # A method of a Module is made anew each time that it is asked for.
             "function": self._objects.one(function) if function is wrapped.function() else value(function),
@@ -462,7 +481,6 @@ class Recording:
             unknown = str(error)
         except Exception as error:  # A version of jax that keeps them elsewhere.
             unknown = f"recording the options of a wrapper ({type(error).__name__})"
-        self._objects.donates |= any(name.startswith("donate") for name in options)
         return _Wrapper(
             name=name,
             at=place(written),
