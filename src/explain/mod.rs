@@ -1,10 +1,11 @@
 //! Why a program recompiled: its recording, the model's predictions of the same calls, and what the differences mean.
 //!
 //! A recording has the calls of several implementations, each of which has caches of its own: to the model it is one case
-//! for each.
+//! for each. Of a jitted function inside of another's call, that case has what the cache of `jax.jit` says.
 
 mod absence;
 mod advice;
+mod inside;
 mod patterns;
 mod recording;
 mod repair;
@@ -20,10 +21,11 @@ pub use patterns::{Pattern, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
 pub use repair::Repair;
 
-use crate::case::{Case, Layer, LayerSet, Verdict};
+use crate::case::{Case, Layer, LayerSet, Step, Verdict};
 use crate::model::{self, Difference, Simulation, behaviour};
 use crate::spec::{CaseFile, Outcome, Profile, Spec, Version};
 use advice::Advisor;
+use inside::Inside;
 use replay::{Origin, Replay};
 
 /// A recording, explained.
@@ -208,9 +210,12 @@ impl Explained {
             });
         }
         let mut replays = HashMap::new();
-        for api in recording.apis() {
+        let (mut apis, mut inside) = (recording.apis(), Inside::default());
+        apis.sort_by_key(|api| api != inside::API);
+        for api in apis {
             let replay = Replay::of(&recording, &api);
-            predict(&replay, profile_of(spec, &api, &version).as_ref(), &recording, &mut calls);
+            let profile = profile_of(spec, &api, &version);
+            predict(&replay, (&api, profile.as_ref()), &recording, &mut calls, &mut inside);
             replays.insert(api, replay);
         }
         let mut unpredicted: HashMap<usize, usize> = HashMap::new();
@@ -335,7 +340,13 @@ fn profile_of(spec: &Spec, api: &str, version: &Version) -> Option<Profile> {
 }
 
 /// Writes what the model says of the calls that are replayed into them.
-fn predict(replay: &Replay, profile: Option<&Profile>, recording: &Recording, calls: &mut [ExplainedCall]) {
+fn predict(
+    replay: &Replay,
+    (api, profile): (&str, Option<&Profile>),
+    recording: &Recording,
+    calls: &mut [ExplainedCall],
+    inside: &mut Inside,
+) {
     let recorded: Vec<_> = recording.calls().collect();
     let Replay { case, origins, left_out } = replay;
     for (number, why) in left_out {
@@ -359,7 +370,15 @@ fn predict(replay: &Replay, profile: Option<&Profile>, recording: &Recording, ca
     });
     let made: Vec<_> = made.collect();
     for (step, origin) in case.steps.iter().zip(origins) {
-        match (simulation.step(step), *origin) {
+        let is_own = api == inside::API;
+        if let (Step::Call(call), Origin::Call(number), false) = (step, origin, is_own) {
+            simulation.jitted_runs(inside.of(*number, call, case));
+        }
+        let predicted = simulation.step(step);
+        if is_own {
+            inside.learn(step, *origin, predicted.as_ref().ok().and_then(Option::as_ref));
+        }
+        match (predicted, *origin) {
             (Ok(Some(prediction)), Origin::Call(number)) => {
                 let call = &mut calls[number - 1];
                 // A program that raises when it runs has been looked up as any other.

@@ -239,6 +239,7 @@ impl Simulation<'_> {
         if let Some((leaf, traits)) = chosen {
             Rc::make_mut(&mut arguments.leaves).prepend(leaf, traits);
         }
+        self.gone.mark(&mut arguments, self.profile, call.ambient);
         Ok(self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?)
     }
 
@@ -394,7 +395,7 @@ impl Simulation<'_> {
     /// What `function` sees when it is called with these arguments.
     fn seen(&self, function: &Obj, given: &Given, call: &Ingredients<'_>) -> Result<Arguments, Raised> {
         let (options, x64) = (&JitOptions::default(), call.ambient.x64);
-        let (args, called, objects) = (&given.values, &given.called, !call.ambient.returns_no.is_empty());
+        let (args, called, objects) = (&given.values, &given.called, self.objects_matter(options, call.ambient));
         let invocation = Invocation { function, args, kwargs: &[], options, x64, called, objects };
         sort(self.profile, &invocation)
     }

@@ -111,11 +111,14 @@ pub struct Simulation<'c> {
     pub(super) programs: Vec<Rc<Digest>>,
     /// The primitives that eager loops made.
     pub(super) primitives: Vec<(Primitive, Program)>,
-    gone: Gone,
+    pub(super) gone: Gone,
     /// What surrounds a call that nothing surrounds.
     nothing: Rc<Ambient>,
     /// The files of the persistent cache.
     pub(super) files: Vec<File>,
+    /// Whether the body of a jitted function runs that the next call calls, where that is known from the cache of `jax.jit`,
+    /// which this one is not.
+    pub(super) jitted_runs: Option<bool>,
     /// What the call that is being served does that the model doesn't know.
     pub(super) unknown: Option<ModelError>,
     /// The compiled objects, by the numbers of the calls that made them.
@@ -163,6 +166,7 @@ impl<'c> Simulation<'c> {
             gone,
             nothing: Rc::default(),
             files: Vec::new(),
+            jitted_runs: None,
             unknown: None,
             compiled,
             calls,
@@ -206,6 +210,11 @@ impl<'c> Simulation<'c> {
             Step::Fill(fill) => self.fill(fill)?,
         }
         Ok(None)
+    }
+
+    /// Says of the next call whether the body of a jitted function inside of it runs, as the cache of `jax.jit` has it.
+    pub fn jitted_runs(&mut self, runs: Option<bool>) {
+        self.jitted_runs = runs;
     }
 
     /// Builds the objects of `call`.
@@ -253,7 +262,7 @@ impl<'c> Simulation<'c> {
     }
 
     /// Whether it matters to a call which objects its leaves are: for their buffers, or the numbers that they hold.
-    fn objects_matter(&self, options: &JitOptions, ambient: &Ambient) -> bool {
+    pub(super) fn objects_matter(&self, options: &JitOptions, ambient: &Ambient) -> bool {
         let JitOptions { donate_argnums, donate_argnames, donate, .. } = options;
         let donates = !donate_argnums.is_empty() || !donate_argnames.is_empty() || donate.is_some();
         donates || !self.gone.is_empty() || !ambient.returns_no.is_empty()

@@ -385,6 +385,9 @@ impl<'c> Simulation<'c> {
         if let Some(class) = &call.ambient.miss_raises {
             return Err(Raised::new(class));
         }
+        if let Some(runs) = self.jitted_runs {
+            return raises.filter(|_| runs).map_or(Ok(runs), |raised| Err(raised.clone()));
+        }
         let Some(outer) = self.as_written(call) else {
             return self.is_looked_up(inner, TableName::Trace, call, raises);
         };

@@ -297,7 +297,8 @@ fn a_program_is_predicted(
         "control_flow",
         "donations",
         "nnx_graphs",
-        "deletions"
+        "deletions",
+        "shared_functions"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,

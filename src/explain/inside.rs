@@ -1,0 +1,70 @@
+//! Jitted functions that something else calls, a loop of `jax.lax` perhaps: their jaxprs are in the cache of `jax.jit`.
+
+use std::collections::HashMap;
+
+use super::replay::Origin;
+use crate::case::{Call, Case, Form, Layer, Name, Step, Value, Verdict, Wrapper};
+use crate::model::Prediction;
+
+/// The implementation whose cache they are in.
+pub(super) const API: &str = "jax.jit";
+
+/// What the calls of `jax.jit` in a recording say of its functions.
+#[derive(Debug, Default)]
+pub(super) struct Inside {
+    /// By the number of the call around it, whether the body of one ran.
+    runs: HashMap<usize, bool>,
+    /// The number of the call with or in which a function was first called.
+    first: HashMap<Name, usize>,
+}
+
+impl Inside {
+    /// The step of `replay`, one of `jax.jit`, did what is predicted.
+    pub fn learn(&mut self, step: &Step, origin: Origin, prediction: Option<&Prediction>) {
+        let (Step::Call(call), Origin::Call(number) | Origin::Aside(number)) = (step, origin) else { return };
+        if let Some(name) = call.function.as_ref().and_then(reference) {
+            self.first.entry(name.clone()).or_insert(number);
+        }
+        if let (Origin::Aside(_), Some(Prediction { verdict: Verdict::Missed(missed), .. })) = (origin, prediction) {
+            *self.runs.entry(number).or_default() |= missed.contains(Layer::Trace);
+        }
+    }
+
+    /// Whether the body of a jitted function ran inside the call of that number, if there are such and the recording has them
+    /// all: of a look-up that an earlier one was like it says nothing.
+    pub fn of(&self, number: usize, call: &Call, case: &Case) -> Option<bool> {
+        let mut jitted = Vec::new();
+        call.function
+            .iter()
+            .chain(&call.args)
+            .chain(call.kwargs.values())
+            .for_each(|value| find(value, case, &mut jitted));
+        let is_known =
+            |name: &Option<&Name>| name.and_then(|name| self.first.get(name)).is_some_and(|at| *at <= number);
+        let are_known = !jitted.is_empty() && jitted.iter().all(is_known);
+        are_known.then(|| self.runs.get(&number).copied().unwrap_or(false))
+    }
+}
+
+/// The functions in `value` that `jax.jit` wraps, by their names if they have one.
+fn find<'c>(value: &'c Value, case: &'c Case, found: &mut Vec<Option<&'c Name>>) {
+    if let Some(object) = reference(value).and_then(|name| case.objects.get(name)) {
+        return find(object, case, found);
+    }
+    match value {
+        Value::Form(form) if matches!(&**form, Form::Wrap(wrap) if wrap.by == Wrapper::Jit) => {
+            found.extend(value.children().into_iter().map(reference));
+        }
+        _ => value.children().into_iter().for_each(|child| find(child, case, found)),
+    }
+}
+
+fn reference(value: &Value) -> Option<&Name> {
+    match value {
+        Value::Form(form) => match &**form {
+            Form::Ref(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
