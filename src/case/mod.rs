@@ -24,7 +24,7 @@ pub use program::{
 };
 pub use validate::{CaseError, Part};
 pub use value::{
-    ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, LambdaForm, MakeForm, MethodForm, NestContainer,
-    NestForm, NewForm, OutputForm, PartialForm, Real, RepeatForm, Value, WrapForm, Wrapper,
+    ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, Integer, LambdaForm, MakeForm, MethodForm,
+    NestContainer, NestForm, NewForm, OutputForm, PartialForm, Real, RepeatForm, Value, WrapForm, Wrapper,
 };
 pub use verdict::{Behaviour, Layer, LayerSet, Verdict};

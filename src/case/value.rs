@@ -25,7 +25,7 @@ pub enum Value {
     /// `True`, `False`
     Bool(bool),
     /// A Python int.
-    Int(i128),
+    Int(Integer),
     /// A Python float; each NaN is a new object.
     Float(f64),
     /// An array.
@@ -34,6 +34,31 @@ pub enum Value {
     List(Vec<Value>),
     /// Everything that is written as a map.
     Form(Box<Form>),
+}
+
+/// A Python int, as far as cases have them: aligned as a pointer is, so that no value is larger for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(Rust, packed(8))]
+pub struct Integer(i128);
+
+impl Integer {
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> i128 {
+        self.0
+    }
+}
+
+impl<N: Into<i128>> From<N> for Integer {
+    fn from(number: N) -> Self {
+        Self(number.into())
+    }
+}
+
+impl fmt::Display for Integer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
 }
 
 impl From<Form> for Value {
@@ -154,7 +179,7 @@ impl<'de> Deserialize<'de> for Real {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::Float(value) => Ok(Self(value)),
-            Value::Int(value) => Ok(Self(value as f64)),
+            Value::Int(value) => Ok(Self(value.get() as f64)),
             Value::Bool(value) => Ok(Self(f64::from(u8::from(value)))),
             other => Err(de::Error::custom(format_args!("`{other}` is no number"))),
         }
@@ -555,7 +580,7 @@ impl Serialize for Value {
         match self {
             Self::None => serializer.serialize_unit(),
             Self::Bool(value) => serializer.serialize_bool(*value),
-            Self::Int(value) => match i64::try_from(*value) {
+            Self::Int(value) => match i64::try_from(value.get()) {
                 Ok(value) => serializer.serialize_i64(value),
                 Err(_) => entry(serializer, "int", &value.to_string()),
             },
@@ -640,7 +665,10 @@ impl<'de> de::Visitor<'de> for ValueVisitor {
             return Err(de::Error::custom("an empty map is no value: a dict is written `{dict: {}}`"));
         };
         let value = match &*tag {
-            "int" => Value::Int(map.next_value::<String>()?.parse().map_err(de::Error::custom)?),
+            "int" => {
+                let number: i128 = map.next_value::<String>()?.parse().map_err(de::Error::custom)?;
+                Value::Int(number.into())
+            }
             "float" => match map.next_value::<String>()?.as_str() {
                 "nan" => Value::Float(f64::NAN),
                 "inf" => Value::Float(f64::INFINITY),

@@ -184,7 +184,7 @@ impl Program<'_> {
         match self.source.below(13) {
             i @ 0..9 => array(DYNAMIC[i as usize]),
             9 => Value::Float(1.0),
-            10 => Value::Int(1),
+            10 => Value::Int(1.into()),
             11 if !returning.is_empty() => {
                 Form::Output(OutputForm { call: *self.source.pick(returning), path: vec![0] }).into()
             }
@@ -195,12 +195,12 @@ impl Program<'_> {
     fn constant(&mut self) -> Value {
         let text = |text: &str| Value::from(Form::Str(text.to_owned()));
         match self.source.below(8) {
-            0 => Value::Int(1),
+            0 => Value::Int(1.into()),
             1 => Value::Bool(true),
             2 => Value::Float(1.0),
-            3 => Value::Int(2),
+            3 => Value::Int(2.into()),
             4 => text("a"),
-            5 => Form::Tuple(vec![Value::Int(1)]).into(),
+            5 => Form::Tuple(vec![Value::Int(1.into())]).into(),
             6 => Form::Tuple(vec![Value::Bool(true)]).into(),
             _ => Value::None,
         }

@@ -37,10 +37,10 @@ impl Source {
             0 => self.array(),
             1 => Value::None,
             2 => Value::Bool(self.one_in(2)),
-            3 => Value::Int(i128::from(self.below(4)) - 1),
+            3 => Value::Int((i128::from(self.below(4)) - 1).into()),
             4 => Value::Float(f64::from(self.below(5)) / 2.0 - 1.0),
             5 => Form::Str(self.text()).into(),
-            6 => Value::Int(i128::from(self.bits().cast_signed()) << self.below(64)),
+            6 => Value::Int((i128::from(self.bits().cast_signed()) << self.below(64)).into()),
             7 => Value::Float(Some(f64::from_bits(self.bits())).filter(|float| !float.is_nan()).unwrap_or(-0.0)),
             _ => Form::Range(vec![i64::from(self.below(8)) - 4, i64::from(self.below(8)) - 4]).into(),
         }
@@ -72,9 +72,9 @@ impl Source {
 #[must_use]
 pub fn near(value: &Value) -> Value {
     match value {
-        Value::Bool(b) => Value::Int((*b).into()),
-        Value::Int(0) => Value::Float(-0.0),
-        Value::Int(n @ 1..100) => Value::Float(*n as f64),
+        Value::Bool(b) => Value::Int(i64::from(*b).into()),
+        Value::Int(n) if n.get() == 0 => Value::Float(-0.0),
+        Value::Int(n) if (1..100).contains(&n.get()) => Value::Float(n.get() as f64),
         Value::Array(array) => {
             let mut array = Array::clone(array);
             if let Library::Jax { placement, .. } = &mut array.library {

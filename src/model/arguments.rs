@@ -6,18 +6,16 @@
 
 use std::borrow::Cow;
 use std::rc::Rc;
-use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
 
 use super::flatten::{Flat, FlattenErrors, flatten, flatten_among, text};
-use super::leaf::{Aval, LeafErrors, Leaves, Traits, aval, leaf_kind};
+use super::leaf::{LeafErrors, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::signature::Signature;
 use super::treedef::{Path, Root, Tree, Treedef};
-use crate::case::{Array, Donate, InShardings, JitOptions, Name, Shardings};
-use crate::spec::{ArgumentStyle, ErrorStage, LeafKind, LeafRule, Profile, Role};
+use super::view::{View, Views, leaf_kind};
+use crate::case::{Donate, InShardings, JitOptions, Name, Shardings};
+use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
 #[derive(Debug, Clone)]
@@ -30,20 +28,14 @@ pub enum Item {
 #[derive(Debug, Clone, Default)]
 pub struct Arguments {
     pub leaves: Rc<Leaves>,
-    pub items: Vec<Item>,
+    pub items: Rc<Vec<Item>>,
+    pub form: Rc<CallForm>,
     /// How many of the items, the first ones, belong to the function and not to its arguments.
     pub function_items: usize,
-    /// For `partition`: which leaves are dynamic.
-    pub mask: Vec<bool>,
     /// For `partition`: how many leaves the function, the first argument and the rest have.
     pub roots: Vec<usize>,
-    pub positional: usize,
-    pub keywords: Vec<Name>,
     /// The names as a `**kwargs` of the body has them.
     pub keywords_in_order: Vec<Name>,
-    pub static_positions: Vec<usize>,
-    /// The numbers and names of what is donated, as the wrapper has them.
-    pub donated: (Vec<i32>, Vec<Name>),
     /// The parameters that take nothing, so that the body sees their defaults.
     pub omitted: Vec<Name>,
     /// Whether the body can be called so at all.
@@ -52,6 +44,18 @@ pub struct Arguments {
     pub batch: Option<u64>,
     /// Under `jax.vjp` and `jax.jvp`: whether what is lowered is the function as it is.
     pub without_tangents: bool,
+}
+
+/// How a call is written, as far as keys have it.
+#[derive(Debug, Default)]
+pub struct CallForm {
+    /// For `partition`: which leaves are dynamic.
+    pub mask: Vec<bool>,
+    pub positional: usize,
+    pub keywords: Vec<Name>,
+    pub static_positions: Vec<usize>,
+    /// The numbers and names of what is donated, as the wrapper has them.
+    pub donated: (Vec<i32>, Vec<Name>),
 }
 
 impl Arguments {
@@ -88,7 +92,7 @@ pub struct Invocation<'c> {
     pub args: &'c [Obj],
     pub kwargs: &'c [(Name, Obj)],
     pub options: &'c JitOptions,
-    pub x64: bool,
+    pub views: &'c Views<'c>,
     /// What the positional arguments are called, where the function's own parameters don't say it.
     pub called: &'c [String],
     /// Whether it matters which objects the leaves are.
@@ -140,12 +144,11 @@ struct Sorter<'c> {
 
 /// The dynamic leaves that were found, in order.
 #[derive(Default)]
-struct Found<'p> {
+struct Found {
     leaves: Leaves,
     faults: Faults,
-    /// What the arrays among them are: the same array, made for however many objects, has one aval, and in one argument one
-    /// number of traits.
-    arrays: FxHashMap<*const Array, (View<'p>, Option<u32>)>,
+    /// The last number of traits of the arrays among them, by what they are: in one argument they have one.
+    traits: Vec<Option<u32>>,
 }
 
 /// What holds for all leaves of an argument.
@@ -158,12 +161,12 @@ struct Argument<'t> {
     donated: bool,
 }
 
-/// What a value is as a leaf.
-struct View<'p> {
-    kind: LeafKind,
-    rule: Option<&'p LeafRule>,
-    /// That of a dynamic leaf.
-    aval: Option<Rc<Aval>>,
+/// What `filter_jit` makes of a call: which leaves are dynamic, how many each root has, and the rest.
+#[derive(Default)]
+struct Partition {
+    mask: Vec<bool>,
+    roots: Vec<usize>,
+    items: Vec<Item>,
 }
 
 /// The arguments that are static.
@@ -270,18 +273,16 @@ impl<'c> Sorter<'c> {
         let repeated: Vec<usize> = repeated.into_iter().filter(|i| *i < args.len()).collect();
         let bindable = self.signature.accepts(args.len() + repeated.len(), self.call.kwargs);
         static_positions.extend(repeated);
+        let keywords_in_order = self.in_order(&keywords, written);
+        let form = CallForm { mask: Vec::new(), positional: args.len(), keywords, static_positions, donated };
         Ok(Arguments {
             leaves: Rc::new(found.leaves),
-            items,
-            function_items: 0,
-            mask: Vec::new(),
-            roots: Vec::new(),
-            positional: args.len(),
-            keywords_in_order: self.in_order(&keywords, written),
-            keywords,
-            static_positions,
-            donated,
+            items: Rc::new(items),
+            form: Rc::new(form),
+            keywords_in_order,
             omitted: self.signature.omitted(args.len(), self.call.kwargs),
+            function_items: 0,
+            roots: Vec::new(),
             bindable,
             batch: None,
             without_tangents: false,
@@ -340,15 +341,14 @@ impl<'c> Sorter<'c> {
             bound.push(named.remove(i).1.clone());
         }
         let mut found = Found::default();
-        let omitted = self.signature.omitted(args.len(), kwargs);
-        let mut sorted = Arguments { omitted, bindable: true, ..Arguments::default() };
+        let mut sorted = Partition::default();
         let flat = |root: Root, value: &Obj| flatten(root, value, &self.errors);
         let mut roots = vec![(flat(Root::Called("fun".into()), function)?, true)];
         let none: Obj = Rc::new(Kind::None);
-        sorted.positional = bound.len();
+        let positional = bound.len();
         // The rest ends in a dummy None, so that there is always a first argument. Nobody passes it.
         bound.push(none);
-        let root = |i: usize| if i == sorted.positional { Root::Called("(none)".into()) } else { self.root(i) };
+        let root = |i: usize| if i == positional { Root::Called("(none)".into()) } else { self.root(i) };
         let mut arguments = bound.iter().enumerate();
         if let Some((i, first)) = arguments.next() {
             roots.push((flat(root(i), first)?, self.uses(self.signature.at(i))));
@@ -358,34 +358,51 @@ impl<'c> Sorter<'c> {
             rest_tree.push((flat(root(i), value)?, self.uses(self.signature.at(i))));
         }
         let keywords: Vec<_> = named.iter().map(|(name, value)| (text(name), value.clone())).collect();
+        let mut passed = Vec::new();
         for (name, value) in python::sort_by_key(keywords)? {
             let Kind::Str(name) = &*name else { unreachable!("keyword names are strings") };
             rest_tree.push((flat(Root::Called(name.clone().into()), &value)?, true));
-            sorted.keywords.push(crate::case::Name::new(name.as_str()).expect("it was a name before"));
+            passed.push(Name::new(name.as_str()).expect("it was a name before"));
         }
         // `donate=`: the function goes with the rest.
         let rest_is_given = options.donate.is_some();
         let first_is_given = matches!(options.donate, Some(Donate::All | Donate::Warn));
         // The statics of a root come before its treedef; the rest is one root.
+        let mut function_items = 0;
         for (i, (tree, used)) in roots.into_iter().enumerate() {
             let given = if i == 0 { rest_is_given } else { first_is_given };
             self.partition_root(vec![(tree, used)], given, &mut sorted, &mut found);
-            if sorted.function_items == 0 {
-                sorted.function_items = sorted.items.len();
+            if function_items == 0 {
+                function_items = sorted.items.len();
             }
         }
         self.partition_root(rest_tree, rest_is_given, &mut sorted, &mut found);
         self.raise(found.faults)?;
-        Ok(Arguments { leaves: Rc::new(found.leaves), ..sorted })
+        let Partition { mask, roots, items } = sorted;
+        let form = CallForm { mask, positional, keywords: passed, ..CallForm::default() };
+        Ok(Arguments {
+            leaves: Rc::new(found.leaves),
+            items: Rc::new(items),
+            form: Rc::new(form),
+            function_items,
+            roots,
+            keywords_in_order: Vec::new(),
+            omitted: self.signature.omitted(args.len(), kwargs),
+            bindable: true,
+            batch: None,
+            without_tangents: false,
+        })
     }
 
-    fn partition_root(&self, trees: Vec<(Flat, bool)>, given: bool, sorted: &mut Arguments, found: &mut Found<'c>) {
+    fn partition_root(&self, trees: Vec<(Flat, bool)>, given: bool, sorted: &mut Partition, found: &mut Found) {
         let mut treedefs = Vec::new();
         sorted.roots.push(trees.iter().map(|(flat, _)| flat.leaves.len()).sum());
         for (Flat { leaves, treedef }, used) in trees {
             let argument = Argument { tree: &treedef.tree, asked: None, before: 0, kept: used, donated: given };
             for (node, value) in leaves {
-                let role = self.rule(leaf_kind(&value, self.call.x64)).map(|rule| rule.role);
+                let kind = leaf_kind(&value, self.call.views.x64);
+                let rule = self.profile.leaves.iter().find(|rule| rule.kind.contains(&kind));
+                let role = rule.map(|rule| rule.role);
                 sorted.mask.push(role == Some(Role::Dynamic));
                 if role == Some(Role::Static) {
                     let hash = self.hash(&value, &mut found.faults);
@@ -523,42 +540,24 @@ impl<'c> Sorter<'c> {
         Ok(())
     }
 
-    fn rule(&self, kind: LeafKind) -> Option<&'c LeafRule> {
-        self.profile.leaves.iter().find(|rule| rule.kind.contains(&kind))
-    }
-
-    fn view(&self, value: &Obj) -> View<'c> {
-        let kind = leaf_kind(value, self.call.x64);
-        let rule = self.rule(kind);
-        let dynamic = rule.filter(|rule| rule.role == Role::Dynamic);
-        let aval = dynamic.and_then(|rule| {
-            let mut aval = aval(value, self.call.x64)?;
-            aval.strong_when_missed = rule.strong_when_missed;
-            if let Some(at) = &mut aval.placement
-                && at.memory_kind.is_some()
-                && at.memory_kind == self.profile.default_memory
-            {
-                (at.committed, at.memory_kind) = (true, None);
-            }
-            Some(Rc::new(aval))
-        });
-        View { kind, rule, aval }
-    }
-
     /// A dynamic leaf. An invalid one is a fault.
-    fn leaf(&self, node: u32, object: &Obj, argument: &Argument<'_>, found: &mut Found<'c>) {
-        let Found { leaves, faults, arrays } = found;
+    fn leaf(&self, node: u32, object: &Obj, argument: &Argument<'_>, found: &mut Found) {
+        let Found { leaves, faults, traits } = found;
         let traits = match &**object {
             Kind::Array(array) if !matches!(argument.asked, Some(Shardings::Tree(_))) => {
-                let (view, traits) = arrays.entry(Arc::as_ptr(array)).or_insert_with(|| (self.view(object), None));
+                let (number, view) = self.call.views.of_array(array);
+                if traits.len() <= number {
+                    traits.resize(number + 1, None);
+                }
+                let traits = &mut traits[number];
                 if traits.is_none_or(|traits| !leaves.are_of(traits, argument.tree)) {
-                    *traits = self.traits(view, argument, 0, faults).map(|traits| leaves.add(traits));
+                    *traits = self.traits(&view, argument, 0, faults).map(|traits| leaves.add(traits));
                 }
                 *traits
             }
             _ => {
                 let i = leaves.len() - argument.before;
-                self.traits(&self.view(object), argument, i, faults).map(|traits| leaves.add(traits))
+                self.traits(&self.call.views.of_value(object), argument, i, faults).map(|traits| leaves.add(traits))
             }
         };
         if let Some(traits) = traits {
@@ -567,9 +566,10 @@ impl<'c> Sorter<'c> {
     }
 
     /// What holds for leaf `i` of the argument, and for those like it if all have one sharding.
-    fn traits(&self, view: &View<'c>, argument: &Argument<'_>, i: usize, faults: &mut Faults) -> Option<Traits> {
-        let (Some(rule), Some(aval)) = (view.rule, &view.aval) else {
-            let class = view.rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
+    fn traits(&self, view: &View, argument: &Argument<'_>, i: usize, faults: &mut Faults) -> Option<Traits> {
+        let rule = view.rule.map(|i| &self.profile.leaves[i]);
+        let (Some(rule), Some(aval)) = (rule, &view.aval) else {
+            let class = rule.and_then(|rule| rule.error.as_deref()).unwrap_or("TypeError");
             let first = faults.missed.take().unwrap_or_else(|| Raised::new(class));
             faults.leaf.get_or_insert(first);
             return None;

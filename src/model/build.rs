@@ -5,14 +5,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::object::{ClassObject, Function, Kind, Obj, Raised};
 use super::python;
 use super::treedef::Label;
 use crate::case::{
-    Array, Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value,
-    Wrapper,
+    Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value, Wrapper,
 };
 use crate::spec::Equality;
 
@@ -47,7 +46,6 @@ pub struct Namespace {
     treedefs: Equality,
     /// What libraries hold, and keep alive.
     globals: RefCell<FxHashMap<String, Obj>>,
-    arrays: RefCell<FxHashSet<Arc<Array>>>,
 }
 
 impl Namespace {
@@ -63,7 +61,6 @@ impl Namespace {
             nth: 0,
             treedefs,
             globals: RefCell::default(),
-            arrays: RefCell::default(),
         };
         for (name, class) in &case.classes {
             let base = match class {
@@ -117,20 +114,10 @@ impl Namespace {
             Value::Bool(value) => Kind::Bool(*value),
             Value::Int(value) => Kind::Int(*value),
             Value::Float(value) => Kind::Float(*value),
-            Value::Array(array) => Kind::Array(self.array(array)),
+            Value::Array(array) => Kind::Array(Arc::clone(array)),
             Value::List(items) => Kind::List(self.all(items)?),
             Value::Form(form) => return self.form(form),
         }))
-    }
-
-    /// What all arrays of one description share.
-    fn array(&self, array: &Arc<Array>) -> Arc<Array> {
-        let mut arrays = self.arrays.borrow_mut();
-        if let Some(known) = arrays.get(array) {
-            return Arc::clone(known);
-        }
-        arrays.insert(Arc::clone(array));
-        Arc::clone(array)
     }
 
     fn all(&self, values: &[Value]) -> Result<Vec<Obj>, BuildError> {
@@ -218,7 +205,7 @@ impl Namespace {
                 let object = self.objects.get(name).cloned();
                 return object.ok_or_else(|| self.unmade.get(name).cloned().unwrap_or_else(dropped));
             }
-            Form::Nth(first) => Kind::Int(i128::from(*first) + i128::from(self.nth)),
+            Form::Nth(first) => Kind::Int((i128::from(*first) + i128::from(self.nth)).into()),
             Form::Output(output) => return self.output(output),
             Form::Lambda(_) => function("lambda"),
             Form::Closure(_) => function("closure"),
@@ -308,7 +295,7 @@ impl Namespace {
             }
             Class::Enum(members) | Class::IntEnum(members) => {
                 let member = members.iter().position(|member| Some(member) == new.member.as_ref());
-                let number = member.and_then(|i| i128::try_from(i + 1).ok()).unwrap_or(0);
+                let number = member.and_then(|i| u32::try_from(i + 1).ok()).unwrap_or(0);
                 Kind::Member { class, number }
             }
             Class::Subclass { .. } => Kind::Derived { base: part(&new.value)?, class },

@@ -7,11 +7,14 @@
 //! Sources: `jax/_src/stages.py` (`Compiled.call`), `jax/_src/interpreters/pxla.py` (`check_arg_avals_for_call`,
 //! `check_array_xla_sharding_layout_match`), `equinox/_jit.py` (`_preprocess`).
 
+use std::rc::Rc;
+
 use super::arguments::{Arguments, Item};
 use super::leaf::Leaf;
 use super::object::Raised;
 use super::predict::ModelError;
 use super::table::Program;
+use super::wrapper::Options;
 use crate::case::{JitOptions, Placement, Value};
 use crate::spec::{ArgumentStyle, Equality, Profile};
 
@@ -22,29 +25,28 @@ pub struct Compiled {
     pub function: Option<Value>,
     /// Whether the function lived on after the call that compiled it.
     pub kept: bool,
-    pub options: JitOptions,
+    pub options: Options,
     pub program: Program,
     arguments: Arguments,
 }
 
 impl Compiled {
     /// What a call with these arguments compiled.
-    pub fn of(
-        function: Option<Value>,
-        kept: bool,
-        options: &JitOptions,
-        program: Program,
-        arguments: &Arguments,
-    ) -> Self {
+    pub fn of(function: Option<Value>, kept: bool, options: &Options, program: Program, arguments: &Arguments) -> Self {
         let mut arguments = arguments.clone();
         // Nothing keeps the statics alive.
-        arguments.items.retain(|item| matches!(item, Item::Tree(_)));
+        let trees = arguments.items.iter().filter(|item| matches!(item, Item::Tree(_)));
+        arguments.items = Rc::new(trees.cloned().collect());
         Self { function, kept, options: options.clone(), program, arguments }
     }
 
     /// What its calls are wrapped with: static arguments are not passed again.
-    pub fn call_options(&self) -> JitOptions {
-        JitOptions { static_argnums: Vec::new(), static_argnames: Vec::new(), ..self.options.clone() }
+    pub fn call_options(&self) -> Options {
+        if self.sees_everything() {
+            return self.options.clone();
+        }
+        let asked = JitOptions::clone(&self.options);
+        Options::of(&JitOptions { static_argnums: Vec::new(), static_argnames: Vec::new(), ..asked })
     }
 
     /// Whether `call` has everything that a body could see: no argument is left out.
@@ -67,7 +69,7 @@ impl Compiled {
         if call.leaves.iter().any(odd) {
             return unknown("arguments that have no value, or that the fast path takes for others,");
         }
-        if !self.arguments.donated.0.is_empty() || self.options.donate.is_some() {
+        if !self.arguments.form.donated.0.is_empty() || self.options.donate.is_some() {
             return unknown("donated arguments");
         }
         let elsewhere = |at: &Placement| at.sharding.is_some() || at.layout.is_some() || at.memory_kind.is_some();
@@ -96,9 +98,9 @@ impl Compiled {
     fn same_structure(&self, call: &Arguments, profile: &Profile) -> Result<bool, ModelError> {
         let ours = &self.arguments;
         if profile.arguments == ArgumentStyle::Partition {
-            return Ok((&ours.mask, &ours.roots) == (&call.mask, &call.roots));
+            return Ok((&ours.form.mask, &ours.roots) == (&call.form.mask, &call.roots));
         }
-        if ours.keywords != call.keywords {
+        if ours.form.keywords != call.form.keywords {
             return Ok(false);
         }
         let by = profile.tables.iter().find_map(|table| table.tree).unwrap_or_default();

@@ -4,7 +4,6 @@
 //! dicts go by their keys, those of other nodes by their places. Leaves and static leaves are compared where their nodes
 //! correspond.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
@@ -13,7 +12,7 @@ use indexmap::IndexMap;
 
 use super::facet::{Facet, leaf_word};
 use super::key::{
-    CONTEXT, Key, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, below_the_fast_path, static_difference, surroundings,
+    CONTEXT, Key, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, below_the_fast_path, static_difference,
 };
 use super::leaf::Aval;
 use super::object::{Kind, Obj};
@@ -90,11 +89,12 @@ impl Key {
     #[must_use]
     pub fn differences(&self, earlier: &Self, table: &Table) -> Vec<Difference> {
         let missed = below_the_fast_path(table);
+        let (parts, earlier_parts) = (self.parts(table), earlier.parts(table));
         let mut comparison = Comparison::default();
-        comparison.trees(&earlier.trees(), &self.trees());
+        comparison.trees(&trees(&earlier_parts), &trees(&parts));
         let Comparison { mut found, counterparts, .. } = comparison;
-        let before: HashMap<Place, Piece<'_>> = places(&earlier.parts, table).collect();
-        for (place, after) in places(&self.parts, table) {
+        let before: HashMap<Place, Piece<'_>> = places(&earlier_parts).collect();
+        for (place, after) in places(&parts) {
             let Place(path, nth) = &place;
             let counterpart = match counterparts.get(path) {
                 Some(path) => before.get(&Place(path.clone(), *nth)),
@@ -150,8 +150,8 @@ impl Key {
                 _ => {}
             }
         }
-        let after: HashSet<Place> = places(&self.parts, table).map(|(place, _)| place).collect();
-        for (place, before) in places(&earlier.parts, table).filter(|(place, _)| !after.contains(place)) {
+        let after: HashSet<Place> = places(&parts).map(|(place, _)| place).collect();
+        for (place, before) in places(&earlier_parts).filter(|(place, _)| !after.contains(place)) {
             if let Piece::Static(before, _) = before
                 && is_news(&found, &place.0)
             {
@@ -161,7 +161,7 @@ impl Key {
         // How arguments are passed follows from which are.
         let is_argument = |found: &&Difference| [ARGUMENT, STATIC_ARGUMENT].contains(&found.component.as_str());
         let arguments = found.iter().filter(is_argument).count();
-        if arguments > 0 && passed_otherwise(&earlier.parts, &self.parts).is_none_or(|count| count == arguments) {
+        if arguments > 0 && passed_otherwise(&earlier_parts, &parts).is_none_or(|count| count == arguments) {
             found.retain(|difference| !FORM.contains(&difference.component.as_str()));
         }
         // Another number of steps is another program.
@@ -174,11 +174,11 @@ impl Key {
         }
         found
     }
+}
 
-    fn trees(&self) -> Vec<(&Treedef, Equality)> {
-        let tree = |part| if let &Part::Tree(ref treedef, by) = part { Some((treedef, by)) } else { None };
-        self.parts.iter().filter_map(tree).collect()
-    }
+fn trees<'k>(parts: &[Part<'k>]) -> Vec<(&'k Treedef, Equality)> {
+    let tree = |part: &Part<'k>| if let Part::Tree(treedef, by) = part { Some((*treedef, *by)) } else { None };
+    parts.iter().filter_map(tree).collect()
 }
 
 /// Whether nothing that was found says that what is at `path` is there in one of the calls only.
@@ -188,19 +188,19 @@ fn is_news(found: &[Difference], path: &str) -> bool {
 }
 
 /// How many arguments are passed in one of the calls and not in the other, by position or by name, as far as keys say it.
-fn passed_otherwise(before: &[Part], after: &[Part]) -> Option<usize> {
-    let plain = |parts: &[Part], wanted: &str| {
+fn passed_otherwise(before: &[Part<'_>], after: &[Part<'_>]) -> Option<usize> {
+    fn plain<'p>(parts: &'p [Part<'_>], wanted: &str) -> Option<&'p Plain<'p>> {
         parts.iter().find_map(|part| match part {
-            Part::Plain(name, plain) if *name == wanted => Some(plain.clone()),
+            Part::Plain(name, plain) if *name == wanted => Some(plain),
             _ => None,
         })
-    };
-    let Plain::Number(old) = plain(before, POSITIONAL)? else { return None };
-    let Plain::Number(new) = plain(after, POSITIONAL)? else { return None };
-    let Plain::Names(were) = plain(before, KEYWORDS)? else { return None };
-    let Plain::Names(are) = plain(after, KEYWORDS)? else { return None };
+    }
+    let &Plain::Number(old) = plain(before, POSITIONAL)? else { return None };
+    let &Plain::Number(new) = plain(after, POSITIONAL)? else { return None };
+    let &Plain::Names(were) = plain(before, KEYWORDS)? else { return None };
+    let &Plain::Names(are) = plain(after, KEYWORDS)? else { return None };
     let only = |some: &[Name], others: &[Name]| some.iter().filter(|name| !others.contains(name)).count();
-    Some(usize::try_from(old.abs_diff(new)).ok()? + only(&were, &are) + only(&are, &were))
+    Some(usize::try_from(old.abs_diff(new)).ok()? + only(were, are) + only(are, were))
 }
 
 /// A path, and how many parts before have the same.
@@ -209,29 +209,22 @@ struct Place(String, usize);
 
 /// A part of a key, or one of its leaves.
 enum Piece<'k> {
-    Plain(&'static str, Cow<'k, Plain>),
+    Plain(&'static str, &'k Plain<'k>),
     Leaf(Rc<Aval>),
     Static(Obj, Equality),
 }
 
-fn places<'k>(parts: &'k [Part], table: &Table) -> impl Iterator<Item = (Place, Piece<'k>)> {
+fn places<'k>(parts: &'k [Part<'k>]) -> impl Iterator<Item = (Place, Piece<'k>)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let context = |name: &str, value: Option<Obj>| {
-        (name.to_owned(), Piece::Static(value.unwrap_or_else(|| Rc::new(Kind::None)), CONTEXT))
-    };
-    let pieces = move |part: &'k Part| -> Vec<(String, Piece<'k>)> {
+    let pieces = |part: &'k Part<'k>| -> Vec<(String, Piece<'k>)> {
         match part {
-            Part::Plain(name, plain) => vec![(format!("({name})"), Piece::Plain(name, Cow::Borrowed(plain)))],
-            Part::Ambient(ambient) => surroundings(table, ambient)
-                .filter_map(|part| match part {
-                    Part::Plain(name, plain) => Some((format!("({name})"), Piece::Plain(name, Cow::Owned(plain)))),
-                    Part::Context(name, value) => Some(context(name, value)),
-                    _ => None,
-                })
-                .collect(),
+            Part::Plain(name, plain) => vec![(format!("({name})"), Piece::Plain(name, plain))],
             Part::Leaves(leaves) => leaves.iter().map(|(path, aval)| (path.to_string(), Piece::Leaf(aval))).collect(),
-            Part::Static(path, value, by) => vec![(path.to_string(), Piece::Static(value.clone(), *by))],
-            Part::Context(name, value) => vec![context(name, value.clone())],
+            Part::Static(path, value, by) => vec![(path.to_string(), Piece::Static(Rc::clone(value), *by))],
+            Part::Context(name, value) => {
+                let value = value.cloned().unwrap_or_else(|| Rc::new(Kind::None));
+                vec![((*name).to_owned(), Piece::Static(value, CONTEXT))]
+            }
             Part::Tree(..) => Vec::new(),
         }
     };

@@ -51,7 +51,7 @@ struct Seen {
 impl Digest {
     /// What tracing sees of `call`.
     pub fn of(call: &Ingredients<'_>) -> Self {
-        let Arguments { leaves, items, positional, keywords_in_order, .. } = call.arguments;
+        let Arguments { leaves, items, form, keywords_in_order, .. } = call.arguments;
         let mut parts = Vec::with_capacity(items.len() + 2);
         // Where the function is an argument like any other, it is among the items.
         if call.arguments.function_items == 0 {
@@ -73,7 +73,7 @@ impl Digest {
         parts.push(Part::Leaves(Rc::clone(leaves)));
         Self {
             parts,
-            positional: *positional,
+            positional: form.positional,
             keywords: keywords_in_order.clone(),
             flags: call.ambient.seen.clone(),
             user: call.ambient.user.as_ref().map(typed),

@@ -181,7 +181,7 @@ impl Simulation<'_> {
         let parts = Parts::of(parameters, &args)?;
         let (given, steps) = given(&parts, call.ambient.x64)?;
         // What says which branch it is is looked at before any is traced.
-        let number = Rc::new(Kind::Int(0));
+        let number = Rc::new(Kind::Int(0.into()));
         let choice = parts.choice.as_ref().map(|(called, choice)| match &***choice {
             // It is converted, however big.
             Kind::Int(_) => self.seen_alone(call.function, &(called.clone(), &number), call),
@@ -233,7 +233,7 @@ impl Simulation<'_> {
         } else {
             self.branches_agree(&parts, call, &given.values)?;
         }
-        let primitive = Primitive { jaxprs, steps, options: options(parameters, &others, steps)? };
+        let primitive = Rc::new(Primitive { jaxprs, steps, options: options(parameters, &others, steps)? });
         let anew = call.ambient.makes_loops_anew;
         let program = if anew { self.new_program(Rc::default()) } else { self.primitive(&primitive) };
         if let Some((leaf, traits)) = chosen {
@@ -394,9 +394,9 @@ impl Simulation<'_> {
 
     /// What `function` sees when it is called with these arguments.
     fn seen(&self, function: &Obj, given: &Given, call: &Ingredients<'_>) -> Result<Arguments, Raised> {
-        let (options, x64) = (&JitOptions::default(), call.ambient.x64);
+        let (options, views) = (&JitOptions::default(), self.views(call.ambient.x64));
         let (args, called, objects) = (&given.values, &given.called, self.objects_matter(options, call.ambient));
-        let invocation = Invocation { function, args, kwargs: &[], options, x64, called, objects };
+        let invocation = Invocation { function, args, kwargs: &[], options, views, called, objects };
         sort(self.profile, &invocation)
     }
 
@@ -468,7 +468,7 @@ fn given(parts: &Parts<'_>, x64: bool) -> Result<(Given, Option<u64>), Stopped> 
         });
     };
     if let [lower, upper] = parts.bounds[..] {
-        let counted = Kind::Tuple(vec![Rc::new(Kind::Int(0)), Obj::clone(carry)]);
+        let counted = Kind::Tuple(vec![Rc::new(Kind::Int(0.into())), Obj::clone(carry)]);
         return Ok((mapped(given.with(Rc::new(counted), format!("(i, {called})"))), Some(steps(lower, upper, x64)?)));
     }
     let given = given.argument(&(called.clone(), carry));
@@ -492,7 +492,7 @@ impl Bound {
         };
         match &**bound {
             Kind::Bool(value) => of_python("bool", Some(i128::from(*value))),
-            Kind::Int(value) => of_python("i64", Some(*value)),
+            Kind::Int(value) => of_python("i64", Some(value.get())),
             Kind::Float(value) => of_python("f64", whole(*value)?),
             Kind::Complex(..) => of_python("c128", None),
             Kind::NumpyScalar(dtype, value) => typed(*dtype, false, whole(*value)?.filter(|_| !dtype.is_complex())),
@@ -560,14 +560,23 @@ fn length(parts: &Parts<'_>, arguments: &Arguments, sliced: usize, x64: bool) ->
     }
 }
 
+/// What equals True or False, where it is a plain number.
+fn truth(value: &Kind) -> Option<bool> {
+    match value {
+        Kind::Bool(value) => Some(*value),
+        Kind::Int(value) => [false, true].into_iter().find(|truth| i128::from(*truth) == value.get()),
+        _ => None,
+    }
+}
+
 /// The parameters that options of a loop set otherwise than usual. They are looked at when the body was traced.
 fn options(parameters: &[Parameter], given: &[Setting], steps: Option<u64>) -> Result<Vec<String>, Stopped> {
     let mut options = Vec::new();
     for (name, value) in given {
         let unroll = match (*name, &**value) {
-            ("reverse", Kind::Bool(false) | Kind::Int(0)) | ("_split_transpose", Kind::Bool(false)) => continue,
-            ("reverse", Kind::Bool(true) | Kind::Int(1)) => {
-                options.push("reverse".to_owned());
+            ("_split_transpose", Kind::Bool(false)) => continue,
+            ("reverse", value) if truth(value).is_some() => {
+                options.extend(truth(value).filter(|reverse| *reverse).map(|_| "reverse".to_owned()));
                 continue;
             }
             ("unroll", Kind::None) if parameters.contains(&Parameter::Lower) => continue,
@@ -575,7 +584,7 @@ fn options(parameters: &[Parameter], given: &[Setting], steps: Option<u64>) -> R
             ("unroll", Kind::Float(1.0)) => 1,
             ("unroll", Kind::None | Kind::Float(_) | Kind::Str(_)) => return Err(type_error()),
             ("unroll", Kind::Bool(whole)) => whole.then_some(steps).flatten().unwrap_or(1).max(1).into(),
-            ("unroll", Kind::Int(n)) => *n,
+            ("unroll", Kind::Int(n)) => n.get(),
             ("unroll", Kind::NumpyScalar(dtype, n)) if dtype.is_integer() => *n as i128,
             _ => return unknown("options of a loop other than reverse and unroll"),
         };

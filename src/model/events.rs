@@ -7,6 +7,7 @@ use super::arguments::{Invocation, sort};
 use super::key::{Ingredients, Key};
 use super::object::{Kind, Obj};
 use super::predict::{ModelError, Simulation};
+use super::wrapper::Options;
 use crate::case::{Call, ClearScope, Fill, JitOptions, Mutation, Name, Verdict, Via};
 use crate::spec::{ArgumentStyle, TableName};
 
@@ -62,7 +63,7 @@ impl Simulation<'_> {
             ClearScope::Equinox if self.profile.arguments == ArgumentStyle::Partition => self.generations.part(),
             ClearScope::Equinox => {}
             ClearScope::Function => {
-                let (function, options) = (Rc::clone(&self.function), self.case.options.resolved().into_owned());
+                let (function, options) = (Rc::clone(&self.function), self.options.clone());
                 // It is made now if it wasn't before.
                 self.generations.generation(&Call::default(), &function, &options);
                 let owner = self.wrappers.of(self.profile.keyed_by, None, None, &function, &options);
@@ -80,12 +81,12 @@ impl Simulation<'_> {
 
     /// What `f.clear_cache()` does (`jax/_src/pjit.py`, `jit_evict_fn`): the fast path of this wrapper, and of those that share
     /// it, and the jaxprs of the function.
-    fn evict(&mut self, owner: &Obj, name: Option<&Name>, function: &Obj, options: &JitOptions) {
+    fn evict(&mut self, owner: &Obj, name: Option<&Name>, function: &Obj, options: &Options) {
         let ambient = Rc::<Ambient>::default();
         // Of no arguments, which `in_shardings` for each are too many for.
-        let donating = &JitOptions { in_shardings: None, ..options.clone() };
-        let call =
-            Invocation { function, args: &[], kwargs: &[], options: donating, x64: false, called: &[], objects: false };
+        let donating = &JitOptions { in_shardings: None, ..JitOptions::clone(options) };
+        let (args, views) = (&[], self.views(false));
+        let call = Invocation { function, args, kwargs: &[], options: donating, views, called: &[], objects: false };
         let arguments = sort(self.profile, &call).unwrap_or_default();
         let wrapper = Ingredients {
             function: owner,
@@ -103,8 +104,8 @@ impl Simulation<'_> {
                 // Cleared for every function.
                 TableName::Infer => entries.clear(None),
                 TableName::Dispatch => {
-                    let wrapper = Key::of_wrapper(table, &wrapper);
-                    entries.clear_those(owner, |key| key.is_of(&wrapper));
+                    let wrapper = Key::of(table, &wrapper, None);
+                    entries.clear_those(owner, |key| key.is_of(&wrapper, table));
                 }
                 _ => entries.clear(Some(owner)),
             }

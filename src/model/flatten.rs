@@ -180,7 +180,7 @@ impl Flattener<'_> {
     }
 
     /// Which of the Modules `obj` is, if it was met before.
-    fn shared_with(&mut self, obj: &Obj) -> Option<i128> {
+    fn shared_with(&mut self, obj: &Obj) -> Option<i64> {
         let is_module = matches!(&**obj, Kind::Record { class, .. } if matches!(class.root(), Class::NnxModule { .. }));
         if !is_module {
             return None;
@@ -246,7 +246,7 @@ impl Flattener<'_> {
                     _ => return Ok(None),
                 };
                 if let Some(first) = self.shared_with(obj) {
-                    let data = vec![(Label::Data("shared"), Rc::new(Kind::Int(first)))];
+                    let data = vec![(Label::Data("shared"), Rc::new(Kind::Int(first.into())))];
                     let shared = Open::new(NodeKind::Shared, Vec::new(), data);
                     return Ok(Some(shared.with(|more| more.in_tuple = true)));
                 }

@@ -6,7 +6,8 @@
 use std::rc::{Rc, Weak};
 
 use super::object::{Kind, Obj};
-use crate::case::{Call, Form, JitOptions, Name, Value};
+use super::wrapper::Options;
+use crate::case::{Call, Form, Name, Value};
 
 /// The wrappers that a case keeps.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ pub struct Generations {
 #[derive(Debug)]
 struct Wrapper {
     of: Weak<Kind>,
-    options: Box<JitOptions>,
+    options: Options,
     name: Option<Name>,
     generation: u64,
 }
@@ -36,24 +37,23 @@ impl Generations {
     }
 
     /// The generation of a wrapper that was made before.
-    pub fn of(&self, name: Option<&Name>, function: &Obj, options: &JitOptions) -> Option<u64> {
+    pub fn of(&self, name: Option<&Name>, function: &Obj, options: &Options) -> Option<u64> {
         let is_it = |known: &&Wrapper| {
             known.name.as_ref() == name
-                && *known.options == *options
+                && known.options == *options
                 && known.of.upgrade().is_some_and(|of| Rc::ptr_eq(&of, function))
         };
         self.known.iter().find(is_it).map(|known| known.generation)
     }
 
     /// The generation of the wrapper that is called, which is made now if it wasn't before.
-    pub fn generation(&mut self, call: &Call, function: &Obj, options: &JitOptions) -> u64 {
+    pub fn generation(&mut self, call: &Call, function: &Obj, options: &Options) -> u64 {
         if let Some(known) = self.of(call.wrapper.as_ref(), function, options) {
             return known;
         }
         if is_kept(call) {
             let (name, of) = (call.wrapper.clone(), Rc::downgrade(function));
-            let options = Box::new(options.clone());
-            self.known.push(Wrapper { of, options, name, generation: self.generation });
+            self.known.push(Wrapper { of, options: options.clone(), name, generation: self.generation });
         }
         self.generation
     }

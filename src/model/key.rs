@@ -5,15 +5,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::mem::discriminant;
+use std::hash::Hasher;
 use std::rc::Rc;
 
 use rustc_hash::FxHasher;
 use smallvec::{SmallVec, smallvec};
 
 use super::ambient::{Ambient, Mesh};
-use super::arguments::{Arguments, Invocation, Item};
+use super::arguments::{Arguments, CallForm, Invocation, Item};
 use super::facet::{Facet, partition, sharding_type};
 use super::leaf::{Aval, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
@@ -21,74 +20,89 @@ use super::persistent::module_name;
 use super::python;
 use super::table::Program;
 use super::treedef::{Path, Treedef};
+use super::wrapper::Options;
 use crate::case::{Donate, JitOptions, Name, Placement, Shardings, Value, Via};
 use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
 
-/// What a table has of a call.
+/// What a table has of a call. Keys of one call share what they are made of, and what a table has of that is looked at where
+/// two keys are compared: most are never.
 #[derive(Debug)]
 pub struct Key {
     /// Of all that Python compares by its hash, and of enough else to tell most keys apart.
     hash: u64,
-    pub(super) parts: Vec<Part>,
+    /// The program that the layer above found.
+    above: Option<Program>,
+    /// The primitive of a loop.
+    primitive: Option<Rc<Primitive>>,
+    /// The generation of the wrapper, where that has a table of its own.
+    generation: u64,
+    /// What a transformation makes of the jaxpr.
+    transformation: Option<String>,
+    leaves: Rc<Leaves>,
+    form: Rc<CallForm>,
+    options: Options,
+    ambient: Rc<Ambient>,
+    /// The name of the wrapper, where a function has several.
+    wrapper: Option<Name>,
+    definition: Option<Rc<str>>,
+    module: Option<&'static str>,
+    /// The statics and trees, where the table has any, without so many of the first ones. Others keep none of them alive.
+    items: Option<Rc<Vec<Item>>>,
+    skipped: usize,
 }
 
+/// A part of a key, as a table has it.
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum Part<'k> {
     /// Compared as it is.
-    Plain(&'static str, Plain),
-    Leaves(Avals),
-    Static(Path, Obj, Equality),
-    /// What surrounds the call, as far as the table has it.
-    Ambient(Rc<Ambient>),
-    /// An object of that: compared by `==`, like all of them.
-    Context(&'static str, Option<Obj>),
-    Tree(Treedef, Equality),
+    Plain(&'static str, Plain<'k>),
+    Leaves(Avals<'k>),
+    Static(&'k Path, &'k Obj, Equality),
+    /// An object of what surrounds the call: compared by `==`, like all of them.
+    Context(&'static str, Option<&'k Obj>),
+    Tree(&'k Treedef, Equality),
+}
+
+/// A static or a tree, and how a table compares it.
+enum KeyItem<'k> {
+    Static { path: &'k Path, value: &'k Obj, hash: u64, by: Equality },
+    Tree(&'k Treedef, Equality),
+}
+
+impl KeyItem<'_> {
+    fn is_static(&self) -> bool {
+        matches!(self, Self::Static { .. })
+    }
 }
 
 /// The leaves that a table has of a call.
-#[derive(Debug)]
-pub(super) struct Avals {
-    leaves: Rc<Leaves>,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avals<'k> {
+    leaves: &'k Rc<Leaves>,
     /// Whether they are those that the program has, as lowering has them.
     lowered: bool,
 }
 
-impl Avals {
+impl Avals<'_> {
     fn has(&self, leaf: &Traits) -> bool {
         leaf.kept || !self.lowered
     }
 
-    fn of(&self, leaf: &Traits) -> Rc<Aval> {
+    fn aval(&self, leaf: &Traits) -> Rc<Aval> {
         if self.lowered { leaf.lowered() } else { Rc::clone(&leaf.aval) }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Path, Rc<Aval>)> {
-        self.leaves.iter().filter(|leaf| self.has(leaf)).map(|leaf| (leaf.path(), self.of(&leaf)))
+    pub(super) fn iter(self) -> impl Iterator<Item = (Path, Rc<Aval>)> {
+        self.leaves.iter().filter(move |leaf| self.has(leaf)).map(move |leaf| (leaf.path(), self.aval(&leaf)))
     }
 
-    /// Adds the shape and dtype of each leaf to the hash, as far as they count.
-    fn hash(&self, hasher: &mut FxHasher, components: &[LeafComponent]) {
-        let [shape, dtype] =
-            [LeafComponent::Shape, LeafComponent::CanonicalDtype].map(|component| components.contains(&component));
-        if !shape && !dtype {
-            return;
-        }
-        let (leaves, traits) = self.leaves.by_traits();
-        let hash = |leaf: &Traits| {
-            let mut hasher = FxHasher::default();
-            shape.then(|| leaf.aval.shape.hash(&mut hasher));
-            dtype.then(|| leaf.aval.dtype.hash(&mut hasher));
-            self.has(leaf).then(|| hasher.finish())
-        };
-        let hashes: SmallVec<[_; 8]> = traits.iter().map(hash).collect();
-        leaves.filter_map(|i| hashes[i]).for_each(|hash| hasher.write_u64(hash));
-    }
-
-    fn same(&self, other: &Self, table: &Table) -> bool {
+    fn same(self, other: Self, table: &Table) -> bool {
         let missed = below_the_fast_path(table);
         let same = |a: &Aval, b: &Aval| {
             let facet = |component: &LeafComponent, aval| Facet::of(*component, aval, missed);
-            a == b || table.leaf.iter().all(|component| facet(component, a) == facet(component, b))
+            std::ptr::eq(a, b)
+                || a == b
+                || table.leaf.iter().all(|component| facet(component, a) == facet(component, b))
         };
         let ((mine, traits), (others, others_traits)) = (self.leaves.by_traits(), other.leaves.by_traits());
         let mut others = others.filter(|i| other.has(&others_traits[*i]));
@@ -97,7 +111,7 @@ impl Avals {
         let all_same = mine.filter(|i| self.has(&traits[*i])).all(|i| {
             others.next().is_some_and(|j| {
                 let met = known[i].replace(j);
-                met == Some(j) || same(&self.of(&traits[i]), &other.of(&others_traits[j]))
+                met == Some(j) || same(&self.aval(&traits[i]), &other.aval(&others_traits[j]))
             })
         });
         all_same && others.next().is_none()
@@ -105,20 +119,19 @@ impl Avals {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Plain {
+pub(super) enum Plain<'k> {
     Number(u64),
-    Numbers(Vec<u64>),
-    Mask(Vec<bool>),
-    Texts(Vec<String>),
-    Names(Vec<Name>),
+    Numbers(&'k [usize]),
+    Mask(Cow<'k, [bool]>),
+    Texts(Cow<'k, [String]>),
+    Text(&'k str),
+    Names(&'k [Name]),
     /// The options of a wrapper, and its name if it isn't the first one.
-    Wrapper(Box<(Cow<'static, str>, Option<Name>)>),
-    /// The text of a function.
-    Definition(Rc<str>),
+    Wrapper(Cow<'static, str>, Option<&'k Name>),
     Flag(bool),
 }
 
-impl fmt::Display for Plain {
+impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(n) => write!(f, "{n}"),
@@ -127,12 +140,11 @@ impl fmt::Display for Plain {
                 write!(f, "{} leaves, {} of them arrays", mask.len(), mask.iter().filter(|d| **d).count())
             }
             Self::Texts(texts) => write!(f, "[{}]", texts.join(", ")),
+            Self::Text(text) => write!(f, "[{text}]"),
             Self::Names(names) => write!(f, "[{}]", names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")),
-            Self::Wrapper(wrapper) => {
-                let (options, name) = &**wrapper;
-                write!(f, "[{options}, {}]", name.as_ref().map_or("the first", Name::as_str))
+            Self::Wrapper(options, name) => {
+                write!(f, "[{options}, {}]", name.map_or("the first", Name::as_str))
             }
-            Self::Definition(text) => write!(f, "[{text}]"),
             Self::Flag(flag) => write!(f, "{flag}"),
         }
     }
@@ -151,9 +163,6 @@ pub(super) const CONTEXT: Equality = Equality {
 /// The part that says which wrapper it is.
 const WRAPPER: &str = "wrapper";
 
-/// The parts that belong to the wrapper and not to a call.
-const OF_WRAPPERS: [&str; 6] = [WRAPPER, "donation", "donated positions", "compiler options", "shardings", "options"];
-
 /// The part that is what the layer above found.
 pub(super) const PROGRAM: &str = "program";
 
@@ -171,7 +180,7 @@ pub struct Ingredients<'c> {
     pub arguments: &'c Arguments,
     /// What the arguments were sorted from, where what is called inside may sort them otherwise.
     pub invocation: Option<&'c Invocation<'c>>,
-    pub options: &'c JitOptions,
+    pub options: &'c Options,
     pub ambient: &'c Rc<Ambient>,
     /// How the function is used.
     pub via: Via,
@@ -180,7 +189,7 @@ pub struct Ingredients<'c> {
     /// Which tables the wrapper has: those made after a clearing can have others than those made before.
     pub generation: u64,
     /// What is called, where that is the primitive of an eager loop.
-    pub primitive: Option<&'c Primitive>,
+    pub primitive: Option<&'c Rc<Primitive>>,
 }
 
 /// The primitive of an eager loop, by its parameters.
@@ -205,148 +214,289 @@ impl Key {
     }
 
     fn without(skipped: usize, table: &Table, call: &Ingredients<'_>, above: Option<Program>) -> Self {
-        let mut parts = Vec::with_capacity(4 + table.call.len() + call.arguments.items.len());
-        if let Some(program) = above {
-            parts.push(Part::Plain(PROGRAM, Plain::Number(program.0)));
-        }
-        // The program says it too; an explanation wants the words.
-        if let Some(primitive) = call.primitive.filter(|_| table.table == TableName::Dispatch) {
-            parts.extend(primitive.steps.map(|steps| Part::Plain(STEPS, Plain::Number(steps))));
-            parts.push(Part::Plain(LOOP_OPTIONS, Plain::Texts(primitive.options.clone())));
-        }
-        if call.generation > 0 && belongs_to_wrapper(table, call) {
-            parts.push(Part::Plain(WRAPPER, Plain::Number(call.generation)));
-        }
-        if table.table == TableName::Lower
-            && let Some(transformation) = transformation(call)
-        {
-            parts.push(Part::Plain("transformation", Plain::Texts(vec![transformation])));
-        }
-        for component in &table.call {
-            parts.push(call_part(*component, call));
-        }
-        if !table.context.is_empty() {
-            parts.push(Part::Ambient(Rc::clone(call.ambient)));
-        }
+        let Ingredients { function, arguments, options, ambient, .. } = *call;
+        let has_items = table.statics.is_some() || table.tree.is_some();
+        let mut key = Self {
+            hash: 0,
+            above,
+            // The program says it too; an explanation wants the words.
+            primitive: call.primitive.filter(|_| table.table == TableName::Dispatch).cloned(),
+            generation: if belongs_to_wrapper(table, call) { call.generation } else { 0 },
+            transformation: if table.table == TableName::Lower { transformation(call) } else { None },
+            leaves: Rc::clone(&arguments.leaves),
+            form: Rc::clone(&arguments.form),
+            options: options.clone(),
+            ambient: Rc::clone(ambient),
+            wrapper: call.wrapper.cloned(),
+            definition: definition(function),
+            module: module_name(function),
+            items: has_items.then(|| Rc::clone(&arguments.items)),
+            skipped,
+        };
+        key.hash = key.hashed(table);
+        key
+    }
+
+    fn hashed(&self, table: &Table) -> u64 {
         let mut hasher = FxHasher::default();
-        for part in &parts {
-            match part {
-                Part::Plain(_, Plain::Number(number)) => hasher.write_u64(*number),
-                Part::Ambient(ambient) => {
-                    let values = table.context.iter().filter_map(|component| match component {
-                        ContextComponent::XlaMetadata => ambient.xla_metadata.as_ref(),
-                        ContextComponent::User => ambient.user.as_ref(),
-                        _ => None,
-                    });
-                    // A value that can't be hashed has no key.
-                    values.for_each(|value| hasher.write_u64(python::hash(value).unwrap_or_default()));
-                }
+        self.above.into_iter().for_each(|program| hasher.write_u64(program.0));
+        for component in &table.context {
+            let value = match component {
+                ContextComponent::XlaMetadata => self.ambient.xla_metadata.as_ref(),
+                ContextComponent::User => self.ambient.user.as_ref(),
+                _ => None,
+            };
+            // A value that can't be hashed has no key.
+            value.into_iter().for_each(|value| hasher.write_u64(python::hash(value).unwrap_or_default()));
+        }
+        // A table that lacks one of them has keys that are the same although these differ.
+        if [LeafComponent::Shape, LeafComponent::CanonicalDtype].iter().all(|part| table.leaf.contains(part)) {
+            hasher.write_u64(self.leaves.hash(is_lowered(table)));
+        }
+        for item in self.items(table) {
+            match item {
+                KeyItem::Static { hash, by, .. } if by.hash => hasher.write_u64(hash),
+                KeyItem::Tree(treedef, by) if by.hash => hasher.write_u64(treedef.structure_hash()),
                 _ => {}
             }
         }
-        if !table.leaf.is_empty() {
-            let lowered = matches!(table.table, TableName::Lower | TableName::Compile | TableName::Persistent);
-            let leaves = Avals { leaves: Rc::clone(&call.arguments.leaves), lowered };
-            leaves.hash(&mut hasher, &table.leaf);
-            parts.push(Part::Leaves(leaves));
-        }
-        if !call.arguments.mask.is_empty() && table.statics.is_some() {
-            parts.push(Part::Plain(MASK, Plain::Mask(call.arguments.mask.clone())));
-        }
-        for item in &call.arguments.items[skipped..] {
-            match item {
-                Item::Static { path, value, keyword, hash } => {
-                    let Some(by) = table.statics.as_ref().map(|by| if *keyword { by.keyword } else { by.positional })
-                    else {
-                        continue;
-                    };
-                    if by.hash {
-                        hasher.write_u64(*hash);
-                    }
-                    parts.push(Part::Static(path.clone(), value.clone(), by));
-                }
-                Item::Tree(treedef) => {
-                    if let Some(by) = table.tree {
-                        if by.hash {
-                            hasher.write_u64(treedef.structure_hash());
-                        }
-                        parts.push(Part::Tree(treedef.clone(), by));
-                    }
-                }
+        hasher.finish()
+    }
+
+    fn avals(&self, table: &Table) -> Option<Avals<'_>> {
+        (!table.leaf.is_empty()).then_some(Avals { leaves: &self.leaves, lowered: is_lowered(table) })
+    }
+
+    /// What Python compares besides what surrounds the call, in the order of comparison.
+    fn items(&self, table: &Table) -> impl Iterator<Item = KeyItem<'_>> {
+        let items = self.items.as_ref().map_or(&[][..], |items| &items[self.skipped..]);
+        items.iter().filter_map(|item| match item {
+            Item::Static { path, value, keyword, hash } => {
+                let by = table.statics.as_ref()?.of(*keyword);
+                Some(KeyItem::Static { path, value, hash: *hash, by })
             }
-        }
-        Self { hash: hasher.finish(), parts }
+            Item::Tree(treedef) => Some(KeyItem::Tree(treedef, table.tree?)),
+        })
     }
 
-    /// What the keys of a wrapper's own table have in common: those of the calls of all wrappers that share it.
-    pub(super) fn of_wrapper(table: &Table, call: &Ingredients<'_>) -> Vec<(&'static str, Plain)> {
-        let generation = (call.generation > 0 && belongs_to_wrapper(table, call))
-            .then_some((WRAPPER, Plain::Number(call.generation)));
-        let parts = table.call.iter().filter_map(|component| match call_part(*component, call) {
-            Part::Plain(name, plain) if OF_WRAPPERS.contains(&name) => Some((name, plain)),
-            _ => None,
-        });
-        generation.into_iter().chain(parts).collect()
+    /// Which leaves of a partition are arrays, where the table has statics.
+    fn mask(&self, table: &Table) -> &[bool] {
+        if table.statics.is_some() { &self.form.mask } else { &[] }
     }
 
-    /// Whether it is a key of that wrapper's table.
-    pub(super) fn is_of(&self, wrapper: &[(&'static str, Plain)]) -> bool {
-        let parts = self.parts.iter().filter_map(|part| match part {
-            Part::Plain(name, plain) if OF_WRAPPERS.contains(name) => Some((*name, plain)),
-            _ => None,
-        });
-        parts.eq(wrapper.iter().map(|(name, plain)| (*name, plain)))
+    fn loop_options(&self) -> Option<&[String]> {
+        self.primitive.as_ref().map(|primitive| &primitive.options[..])
+    }
+
+    fn steps(&self) -> Option<u64> {
+        self.primitive.as_ref()?.steps
+    }
+
+    /// Everything that the key has, for an explanation.
+    pub(super) fn parts<'k>(&'k self, table: &'k Table) -> Vec<Part<'k>> {
+        let generation = Some(self.generation).filter(|generation| *generation > 0);
+        let plain = [
+            (PROGRAM, self.above.map(|program| Plain::Number(program.0))),
+            (STEPS, self.steps().map(Plain::Number)),
+            (LOOP_OPTIONS, self.loop_options().map(|options| Plain::Texts(Cow::Borrowed(options)))),
+            (WRAPPER, generation.map(Plain::Number)),
+            ("transformation", self.transformation.as_deref().map(Plain::Text)),
+        ];
+        let plain = plain.into_iter().filter_map(|(name, plain)| Some((name, plain?)));
+        let plain = plain.chain(table.call.iter().map(|component| self.call_part(*component)));
+        let mut parts: Vec<_> = plain.map(|(name, plain)| Part::Plain(name, plain)).collect();
+        parts.extend(surroundings(table, &self.ambient));
+        parts.extend(self.avals(table).map(Part::Leaves));
+        let mask = Some(self.mask(table)).filter(|mask| !mask.is_empty());
+        parts.extend(mask.map(|mask| Part::Plain(MASK, Plain::Mask(Cow::Borrowed(mask)))));
+        parts.extend(self.items(table).map(|item| match item {
+            KeyItem::Static { path, value, by, .. } => Part::Static(path, value, by),
+            KeyItem::Tree(treedef, by) => Part::Tree(treedef, by),
+        }));
+        parts
+    }
+
+    /// Whether they are keys of one wrapper, in a table that wrappers have: those of the calls of all that share it.
+    pub(super) fn is_of(&self, wrapper: &Self, table: &Table) -> bool {
+        const OF_WRAPPERS: [CallComponent; 7] = [
+            CallComponent::Wrapper,
+            CallComponent::WrapperWithShardings,
+            CallComponent::Donation,
+            CallComponent::DonatedPositions,
+            CallComponent::CompilerOptions,
+            CallComponent::Shardings,
+            CallComponent::Options,
+        ];
+        let mut components = table.call.iter().filter(|component| OF_WRAPPERS.contains(component));
+        self.generation == wrapper.generation && components.all(|component| self.agrees(wrapper, *component))
     }
 
     /// Whether the keys, both of `table`, are the same; an error where a comparison that is reached raises, as the table
     /// shows it.
     pub fn same(&self, other: &Self, table: &Table) -> Result<bool, Raised> {
-        if self.hash != other.hash || self.parts.len() != other.parts.len() {
+        if self.hash != other.hash || !self.is_plainly(other, table) {
             return Ok(false);
         }
-        let mut parts = self.parts.iter().zip(&other.parts);
-        if !parts.clone().all(|(a, b)| a.is_plainly(b, table)) {
-            return Ok(false);
-        }
-        parts.try_fold(true, |same, (a, b)| Ok(same && a.same(b, table)?))
-    }
-}
-
-impl Part {
-    /// Whether nothing differs that the model itself compares.
-    fn is_plainly(&self, other: &Self, table: &Table) -> bool {
-        match (self, other) {
-            (Self::Plain(a, mine), Self::Plain(b, others)) => a == b && mine == others,
-            (Self::Leaves(a), Self::Leaves(b)) => a.same(b, table),
-            (Self::Ambient(a), Self::Ambient(b)) => {
-                let mut pairs = surroundings(table, a).zip(surroundings(table, b));
-                Rc::ptr_eq(a, b) || pairs.all(|(a, b)| a.is_plainly(&b, table))
-            }
-            _ => discriminant(self) == discriminant(other),
-        }
-    }
-
-    /// Whether nothing differs that Python compares.
-    fn same(&self, other: &Self, table: &Table) -> Result<bool, Raised> {
         let errors = &table.comparison_raises;
         let shown = |class: &Option<String>| {
             let class = class.clone();
             move |raised| class.map_or(raised, Raised)
         };
-        match (self, other) {
-            (Self::Static(_, a, by), Self::Static(_, b, _)) => statics_same(a, b, *by).map_err(shown(&errors.statics)),
-            (Self::Ambient(a), Self::Ambient(b)) if !Rc::ptr_eq(a, b) => {
-                let mut pairs = surroundings(table, a).zip(surroundings(table, b));
-                pairs.try_fold(true, |same, (a, b)| Ok(same && a.same(&b, table)?))
+        if !Rc::ptr_eq(&self.ambient, &other.ambient) {
+            let contexts = |key| surroundings(table, key).filter_map(Part::context);
+            for pair in contexts(&self.ambient).zip(contexts(&other.ambient)) {
+                let is_same = match pair {
+                    (Some(a), Some(b)) => statics_same(a, b, CONTEXT).map_err(shown(&errors.statics))?,
+                    (a, b) => a.is_none() == b.is_none(),
+                };
+                if !is_same {
+                    return Ok(false);
+                }
             }
-            (Self::Context(_, Some(a)), Self::Context(_, Some(b))) => {
-                statics_same(a, b, CONTEXT).map_err(shown(&errors.statics))
+        }
+        for pair in self.items(table).zip(other.items(table)) {
+            let is_same = match pair {
+                (KeyItem::Static { value: a, by, .. }, KeyItem::Static { value: b, .. }) => {
+                    statics_same(a, b, by).map_err(shown(&errors.statics))?
+                }
+                (KeyItem::Tree(a, by), KeyItem::Tree(b, _)) => a.same(b, by).map_err(shown(&errors.tree))?,
+                _ => false,
+            };
+            if !is_same {
+                return Ok(false);
             }
-            (Self::Context(_, a), Self::Context(_, b)) => Ok(a.is_none() == b.is_none()),
-            (Self::Tree(a, by), Self::Tree(b, _)) => a.same(b, *by).map_err(shown(&errors.tree)),
-            _ => Ok(true),
+        }
+        Ok(true)
+    }
+
+    /// Whether nothing differs that the model itself compares.
+    fn is_plainly(&self, other: &Self, table: &Table) -> bool {
+        let same_ambient = || {
+            let plain = |key| surroundings(table, key).filter_map(Part::plain);
+            Rc::ptr_eq(&self.ambient, &other.ambient) || plain(&self.ambient).eq(plain(&other.ambient))
+        };
+        let same_leaves = || match (self.avals(table), other.avals(table)) {
+            (Some(a), Some(b)) => a.same(b, table),
+            _ => true,
+        };
+        self.above == other.above
+            && (self.steps(), self.loop_options()) == (other.steps(), other.loop_options())
+            && self.generation == other.generation
+            && self.transformation == other.transformation
+            && table.call.iter().all(|component| self.agrees(other, *component))
+            && same_ambient()
+            && same_leaves()
+            && self.mask(table) == other.mask(table)
+            && self.items(table).map(|item| item.is_static()).eq(other.items(table).map(|item| item.is_static()))
+    }
+
+    /// Whether they agree in a part of the call's form.
+    fn agrees(&self, other: &Self, component: CallComponent) -> bool {
+        let same_options = || self.options.are(&other.options);
+        match component {
+            CallComponent::Options
+            | CallComponent::KeepUnused
+            | CallComponent::CompilerOptions
+            | CallComponent::Shardings
+                if same_options() =>
+            {
+                true
+            }
+            CallComponent::Wrapper if same_options() => self.wrapper == other.wrapper,
+            _ => self.call_part(component) == other.call_part(component),
         }
     }
+
+    /// A part of the call's form, and what it is called.
+    fn call_part(&self, component: CallComponent) -> (&'static str, Plain<'_>) {
+        let form = &*self.form;
+        match component {
+            CallComponent::PositionalCount => ("number of positional arguments", Plain::Number(form.positional as u64)),
+            CallComponent::KeywordNames => ("keyword names", Plain::Names(&form.keywords)),
+            CallComponent::StaticPositions => ("static positions", Plain::Numbers(&form.static_positions)),
+            CallComponent::Definition => ("definition", Plain::Text(self.definition.as_deref().unwrap_or_default())),
+            CallComponent::ArgumentNames => {
+                ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called())))
+            }
+            CallComponent::DonatedPositions => {
+                ("donated positions", texts(form.donated.0.iter().map(ToString::to_string)))
+            }
+            CallComponent::Donation => {
+                let (positions, names) = &form.donated;
+                let positions = positions.iter().map(ToString::to_string);
+                ("donation", texts(positions.chain(names.iter().map(ToString::to_string))))
+            }
+            CallComponent::DonatedLeaves => {
+                let donated = self.leaves.iter().filter(|leaf| leaf.donated).map(|leaf| leaf.path().to_string());
+                ("donated leaves", texts(donated))
+            }
+            CallComponent::DonatedArguments => {
+                let kept = self.leaves.iter().filter(|leaf| leaf.kept);
+                ("donated arguments", Plain::Mask(kept.map(|leaf| leaf.donated).collect()))
+            }
+            CallComponent::ModuleName => ("name of the module", texts(self.module.map(str::to_owned))),
+            CallComponent::Options => ("options", texts([written(&self.options).into_owned()])),
+            CallComponent::KeepUnused => ("keep_unused", Plain::Flag(self.options.keep_unused)),
+            CallComponent::CompilerOptions => (
+                "compiler options",
+                texts(self.options.compiler_options.iter().flatten().map(|(name, value)| match value {
+                    // Compared by `==`.
+                    Value::Bool(value) => format!("{name}={}", i32::from(*value)),
+                    value => format!("{name}={value}"),
+                })),
+            ),
+            CallComponent::Shardings => {
+                let JitOptions { in_shardings, out_shardings, device, backend, .. } = &*self.options;
+                let options = || JitOptions {
+                    in_shardings: in_shardings.clone(),
+                    out_shardings: out_shardings.clone(),
+                    device: *device,
+                    backend: backend.clone(),
+                    ..JitOptions::default()
+                };
+                let any = in_shardings.is_some() || out_shardings.is_some();
+                ("shardings", texts(any.then(|| options().to_string())))
+            }
+            CallComponent::Wrapper => (WRAPPER, Plain::Wrapper(written(&self.options), self.wrapper.as_ref())),
+            CallComponent::WrapperWithShardings => {
+                let is_given = self.options.in_shardings.is_some() || self.options.out_shardings.is_some();
+                let name = is_given.then(|| self.wrapper.as_ref().map_or("the first", Name::as_str).to_owned());
+                (WRAPPER, texts(name))
+            }
+            CallComponent::OutPartition => {
+                let word = |at: &Placement| partition(at).unwrap_or_else(|| "on one device".to_owned());
+                let words = self.out_shardings().map(|at| at.map_or_else(|| "anywhere".to_owned(), word));
+                ("out_shardings", texts(words))
+            }
+            CallComponent::OutMesh => {
+                let meshes = self.out_shardings().filter_map(|at| at?.sharding.as_deref().map(sharding_type));
+                ("mesh of out_shardings", texts(meshes))
+            }
+            CallComponent::OutDevices => {
+                let devices = self.out_shardings().flatten().map(|at| format!("{:?}", at.devices()));
+                ("devices of out_shardings", texts(devices))
+            }
+        }
+    }
+
+    fn out_shardings(&self) -> impl Iterator<Item = Option<&Placement>> {
+        out_shardings(&self.options, &self.leaves)
+    }
+}
+
+impl<'k> Part<'k> {
+    fn plain(self) -> Option<Plain<'k>> {
+        if let Self::Plain(_, plain) = self { Some(plain) } else { None }
+    }
+
+    fn context(self) -> Option<Option<&'k Obj>> {
+        if let Self::Context(_, object) = self { Some(object) } else { None }
+    }
+}
+
+/// Whether it has the leaves of the program, as lowering has them.
+fn is_lowered(table: &Table) -> bool {
+    matches!(table.table, TableName::Lower | TableName::Compile | TableName::Persistent)
 }
 
 /// Whether it is asked only once the fast path was missed, below which some leaves look different.
@@ -400,94 +550,15 @@ fn transformation(call: &Ingredients<'_>) -> Option<String> {
     }
 }
 
-fn texts(items: impl IntoIterator<Item = String>) -> Plain {
+fn texts(items: impl IntoIterator<Item = String>) -> Plain<'static> {
     Plain::Texts(items.into_iter().collect())
 }
 
-fn call_part(component: CallComponent, call: &Ingredients<'_>) -> Part {
-    let arguments = call.arguments;
-    match component {
-        CallComponent::PositionalCount => {
-            Part::Plain("number of positional arguments", Plain::Number(arguments.positional as u64))
-        }
-        CallComponent::KeywordNames => Part::Plain("keyword names", Plain::Names(arguments.keywords.clone())),
-        CallComponent::StaticPositions => Part::Plain(
-            "static positions",
-            Plain::Numbers(arguments.static_positions.iter().map(|i| *i as u64).collect()),
-        ),
-        CallComponent::Definition => Part::Plain(
-            "definition",
-            Plain::Definition(match &**call.function {
-                Kind::Function(function) => Rc::clone(&function.definition),
-                _ => Rc::default(),
-            }),
-        ),
-        CallComponent::ArgumentNames => {
-            Part::Plain("argument names", texts(arguments.leaves.iter().map(|leaf| leaf.path().called())))
-        }
-        CallComponent::DonatedPositions => {
-            let positions = arguments.donated.0.iter().map(ToString::to_string);
-            Part::Plain("donated positions", texts(positions))
-        }
-        CallComponent::Donation => {
-            let (positions, names) = &arguments.donated;
-            let donated = positions.iter().map(ToString::to_string).chain(names.iter().map(ToString::to_string));
-            Part::Plain("donation", texts(donated))
-        }
-        CallComponent::DonatedLeaves => {
-            let donated = arguments.leaves.iter().filter(|leaf| leaf.donated).map(|leaf| leaf.path().to_string());
-            Part::Plain("donated leaves", texts(donated))
-        }
-        CallComponent::DonatedArguments => {
-            let kept = arguments.leaves.iter().filter(|leaf| leaf.kept);
-            Part::Plain("donated arguments", Plain::Mask(kept.map(|leaf| leaf.donated).collect()))
-        }
-        CallComponent::ModuleName => {
-            Part::Plain("name of the module", texts(module_name(call.function).map(str::to_owned)))
-        }
-        CallComponent::Options => Part::Plain("options", texts([written(call.options).into_owned()])),
-        CallComponent::KeepUnused => Part::Plain("keep_unused", Plain::Flag(call.options.keep_unused)),
-        CallComponent::CompilerOptions => Part::Plain(
-            "compiler options",
-            texts(call.options.compiler_options.iter().flatten().map(|(name, value)| match value {
-                // Compared by `==`.
-                Value::Bool(value) => format!("{name}={}", i32::from(*value)),
-                value => format!("{name}={value}"),
-            })),
-        ),
-        CallComponent::Shardings => {
-            let JitOptions { in_shardings, out_shardings, device, backend, .. } = call.options;
-            let options = || JitOptions {
-                in_shardings: in_shardings.clone(),
-                out_shardings: out_shardings.clone(),
-                device: *device,
-                backend: backend.clone(),
-                ..JitOptions::default()
-            };
-            let any = in_shardings.is_some() || out_shardings.is_some();
-            Part::Plain("shardings", texts(any.then(|| options().to_string())))
-        }
-        CallComponent::Wrapper => {
-            Part::Plain(WRAPPER, Plain::Wrapper(Box::new((written(call.options), call.wrapper.cloned()))))
-        }
-        CallComponent::WrapperWithShardings => {
-            let is_given = call.options.in_shardings.is_some() || call.options.out_shardings.is_some();
-            let name = is_given.then(|| call.wrapper.map_or("the first", Name::as_str).to_owned());
-            Part::Plain(WRAPPER, texts(name))
-        }
-        CallComponent::OutPartition => {
-            let word = |at: &Placement| partition(at).unwrap_or_else(|| "on one device".to_owned());
-            let words = out_shardings(call).map(|at| at.map_or_else(|| "anywhere".to_owned(), word));
-            Part::Plain("out_shardings", texts(words))
-        }
-        CallComponent::OutMesh => {
-            let meshes = out_shardings(call).filter_map(|at| at?.sharding.as_deref().map(sharding_type));
-            Part::Plain("mesh of out_shardings", texts(meshes))
-        }
-        CallComponent::OutDevices => {
-            let devices = out_shardings(call).flatten().map(|at| format!("{:?}", at.devices()));
-            Part::Plain("devices of out_shardings", texts(devices))
-        }
+/// Where a plain function is defined.
+fn definition(function: &Obj) -> Option<Rc<str>> {
+    match &**function {
+        Kind::Function(function) => Some(Rc::clone(&function.definition)),
+        _ => None,
     }
 }
 
@@ -504,9 +575,11 @@ fn written(options: &JitOptions) -> Cow<'static, str> {
 }
 
 /// Where the results have to be: one for all, or one for each. A body that uses nothing has none.
-pub(super) fn out_shardings<'c>(call: &Ingredients<'c>) -> impl Iterator<Item = Option<&'c Placement>> {
-    let asked = call.options.out_shardings.as_ref();
-    let asked = asked.filter(|_| call.arguments.leaves.iter().any(|leaf| leaf.kept));
+pub(super) fn out_shardings<'c>(
+    options: &'c JitOptions,
+    leaves: &Leaves,
+) -> impl Iterator<Item = Option<&'c Placement>> + use<'c> {
+    let asked = options.out_shardings.as_ref().filter(|_| leaves.iter().any(|leaf| leaf.kept));
     let count = asked.map_or(0, |asked| match asked {
         Shardings::All(_) => 1,
         Shardings::Tree(tree) => tree.leaves.len(),
@@ -515,38 +588,36 @@ pub(super) fn out_shardings<'c>(call: &Ingredients<'c>) -> impl Iterator<Item = 
 }
 
 /// The parts of what surrounds a call that `table` has.
-pub(super) fn surroundings(table: &Table, ambient: &Ambient) -> impl Iterator<Item = Part> {
+fn surroundings<'k>(table: &'k Table, ambient: &'k Ambient) -> impl Iterator<Item = Part<'k>> {
     table.context.iter().map(|component| context_part(*component, table.table, ambient))
 }
 
-fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient) -> Part {
+fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient) -> Part<'_> {
+    let plain = |name, texts| Part::Plain(name, Plain::Texts(texts));
     match component {
         ContextComponent::X64 => Part::Plain("jax_enable_x64", Plain::Flag(ambient.x64)),
-        ContextComponent::DefaultDevice => Part::Plain(
-            "default device",
-            Plain::Texts(ambient.default_device.iter().map(ToString::to_string).collect()),
-        ),
-        ContextComponent::Mesh => Part::Plain("mesh around the call", Plain::Texts(mesh(ambient.mesh.as_ref(), true))),
+        ContextComponent::DefaultDevice => {
+            plain("default device", ambient.default_device.iter().map(ToString::to_string).collect())
+        }
+        ContextComponent::Mesh => plain("mesh around the call", mesh(ambient.mesh.as_ref(), true).into()),
         ContextComponent::SetMesh => {
             // The jaxpr has an abstract mesh, which has no devices; the executable has nothing else of it.
             let words = match (table, &ambient.set_mesh) {
                 (TableName::Compile, set) => set.iter().map(|mesh| format!("devices {:?}", mesh.devices)).collect(),
                 (_, set) => mesh(set.as_ref(), table == TableName::Dispatch),
             };
-            Part::Plain("jax.set_mesh", Plain::Texts(words))
+            plain("jax.set_mesh", words.into())
         }
-        ContextComponent::XlaMetadata => Part::Context("XLA metadata", ambient.xla_metadata.clone()),
-        ContextComponent::ComputeOn => {
-            Part::Plain("compute_on", Plain::Texts(ambient.compute_on.iter().cloned().collect()))
-        }
-        ContextComponent::User => Part::Context("user context", ambient.user.clone()),
+        ContextComponent::XlaMetadata => Part::Context("XLA metadata", ambient.xla_metadata.as_ref()),
+        ContextComponent::ComputeOn => plain("compute_on", ambient.compute_on.as_slice().into()),
+        ContextComponent::User => Part::Context("user context", ambient.user.as_ref()),
         ContextComponent::Flags => {
             let flags = match table {
                 TableName::Dispatch => &ambient.dispatch,
                 TableName::Persistent => &ambient.persistent,
                 _ => &ambient.trace,
             };
-            Part::Plain("flags", Plain::Texts(flags.clone()))
+            plain("flags", Cow::Borrowed(flags))
         }
     }
 }

@@ -1,15 +1,17 @@
 //! Leaves: what each layer sees of what stands at the end of a tree, and what it raises.
 
+use std::cell::OnceCell;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::rc::Rc;
-use std::sync::Arc;
 
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
-use super::object::{Kind, Obj, Raised};
+use super::object::{Obj, Raised};
 use super::treedef::{Path, Tree};
-use crate::case::{Array, Class, Dtype, Library, Placement, Prng};
+use crate::case::{Dtype, Placement, Prng};
 use crate::spec::LeafKind;
 
 /// What tracing sees of a dynamic leaf, and what the layers around it see.
@@ -46,6 +48,8 @@ pub struct Leaves {
     traits: SmallVec<[Traits; 2]>,
     /// The objects, for calls where it matters which they are.
     objects: Vec<Obj>,
+    /// The hash of the shapes and dtypes of all leaves, and of those that the program has.
+    hashes: [OnceCell<u64>; 2],
 }
 
 #[derive(Debug, Clone)]
@@ -117,6 +121,27 @@ impl Leaves {
         (self.leaves.iter().map(|leaf| leaf.traits as usize), &self.traits)
     }
 
+    /// The hash of the shapes and dtypes: of all leaves, or of those that the program has.
+    pub fn hash(&self, kept: bool) -> u64 {
+        *self.hashes[usize::from(kept)].get_or_init(|| {
+            let hash = |leaf: &Traits| {
+                let mut hasher = FxHasher::default();
+                (&leaf.aval.shape, leaf.aval.dtype).hash(&mut hasher);
+                hasher.finish()
+            };
+            let counts = |leaf: &&Stored| !kept || self.traits[leaf.traits as usize].kept;
+            let hashes: SmallVec<[u64; 16]> = self.traits.iter().map(hash).collect();
+            let mut hasher = FxHasher::default();
+            let leaves = self.leaves.iter().filter(counts);
+            leaves.for_each(|leaf| hasher.write_u64(hashes[leaf.traits as usize]));
+            hasher.finish()
+        })
+    }
+
+    fn forget_hashes(&mut self) {
+        self.hashes = <[OnceCell<u64>; 2]>::default();
+    }
+
     /// The number of traits that leaves can have.
     pub fn add(&mut self, traits: Traits) -> u32 {
         self.traits.push(traits);
@@ -135,6 +160,7 @@ impl Leaves {
 
     /// Puts a leaf before all others, with these traits instead of its own.
     pub fn prepend(&mut self, Leaf { object, node, .. }: Leaf<'_>, traits: Traits) {
+        self.forget_hashes();
         let traits = self.add(traits);
         self.leaves.insert(0, Stored { node, traits });
         self.objects.splice(..0, object.cloned());
@@ -142,6 +168,7 @@ impl Leaves {
 
     /// Changes one leaf.
     pub fn change(&mut self, i: usize, change: impl FnOnce(&mut Traits)) {
+        self.forget_hashes();
         let mut traits = self.get(i).traits.clone();
         change(&mut traits);
         self.leaves[i].traits = self.add(traits);
@@ -149,6 +176,7 @@ impl Leaves {
 
     /// Changes all leaves.
     pub fn change_all(&mut self, change: impl FnMut(&mut Traits)) {
+        self.forget_hashes();
         self.traits.iter_mut().for_each(change);
     }
 }
@@ -203,99 +231,5 @@ impl Traits {
     /// The exception that it raises where the fast path finds the program.
     pub fn error_when_fast(&self) -> Option<Raised> {
         self.error(|errors| &errors.fast).or_else(|| self.error(|errors| &errors.kept))
-    }
-}
-
-/// The kind of leaf that a value is.
-pub(super) fn leaf_kind(value: &Obj, x64: bool) -> LeafKind {
-    match &**value {
-        Kind::Array(array) => match &array.library {
-            Library::Jax { placement, .. }
-                if placement.committed && matches!(array.dtype.name(), "i2" | "i4" | "u2" | "u4") =>
-            {
-                LeafKind::CommittedSubByteArray
-            }
-            Library::Jax { .. } => LeafKind::JaxArray,
-            Library::Key { .. } => LeafKind::PrngKey,
-            Library::Numpy { .. } if array.dtype.is_foreign() => LeafKind::ForeignArray,
-            Library::Numpy { .. } if array.dtype.is_float0() => LeafKind::Float0Array,
-            Library::Numpy { subclass: crate::case::Subclass::Masked, .. } => LeafKind::MaskedArray,
-            Library::Numpy { big_endian: true, .. } if !array.dtype.is_one_byte() => LeafKind::SwappedArray,
-            Library::Numpy { .. } => LeafKind::NumpyArray,
-        },
-        Kind::Tracer(value) => leaf_kind(value, x64),
-        Kind::ShapeDtypeStruct(_) => LeafKind::ShapeDtypeStruct,
-        Kind::ArrayRef(_) => LeafKind::ArrayRef,
-        Kind::NumpyScalar(dtype, _) if dtype.is_foreign() => LeafKind::ForeignScalar,
-        Kind::NumpyScalar(..) => LeafKind::NumpyScalar,
-        Kind::Int(value) if !fits(*value, x64) => LeafKind::BigInt,
-        Kind::Bool(_) => LeafKind::PythonBool,
-        Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => LeafKind::PythonNumber,
-        Kind::Derived { base, .. } if leaf_kind(base, x64) == LeafKind::BigInt => LeafKind::BigInt,
-        Kind::Derived { base, .. } if matches!(**base, Kind::Int(_) | Kind::Float(_)) => LeafKind::NumberSubclass,
-        Kind::Member { class, .. } if matches!(class.class, Class::IntEnum(_)) => LeafKind::NumberSubclass,
-        _ => LeafKind::Other,
-    }
-}
-
-fn fits(value: i128, x64: bool) -> bool {
-    if x64 { i64::try_from(value).is_ok() } else { i32::try_from(value).is_ok() }
-}
-
-/// The aval of a value, if it has one.
-pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
-    let plain = |dtype: &str, weak: bool| {
-        Some(Aval {
-            shape: SmallVec::new(),
-            dtype: Dtype::named(dtype)?.canonical(x64),
-            prng: None,
-            is_ref: false,
-            weak,
-            strong_when_missed: false,
-            placement: None,
-            has_no_layout: false,
-        })
-    };
-    match &**value {
-        Kind::Tracer(value) => aval(value, x64),
-        Kind::ShapeDtypeStruct(array) => {
-            let dtype = array.dtype.canonical(x64);
-            let array = Rc::new(Kind::Array(Arc::new(Array { dtype, ..Array::clone(array) })));
-            Some(Aval { has_no_layout: true, ..aval(&array, x64)? })
-        }
-        Kind::ArrayRef(array) => {
-            let mut aval = aval(&Rc::new(Kind::Array(Arc::clone(array))), x64)?;
-            aval.is_ref = true;
-            // Whatever the array was that it was made from.
-            aval.placement.iter_mut().for_each(|at| at.committed = true);
-            Some(aval)
-        }
-        Kind::Array(array) => Some(Aval {
-            shape: SmallVec::from_slice(&array.shape),
-            // A jax.Array that was made under x64 keeps its dtype without it.
-            dtype: match array.library {
-                Library::Numpy { .. } => array.dtype.canonical(x64),
-                Library::Jax { .. } | Library::Key { .. } => array.dtype,
-            },
-            prng: match array.library {
-                Library::Key { prng, .. } => Some(prng),
-                _ => None,
-            },
-            is_ref: false,
-            weak: matches!(array.library, Library::Jax { weak: true, .. }),
-            strong_when_missed: false,
-            placement: match &array.library {
-                Library::Jax { placement, .. } | Library::Key { placement, .. } => Some(placement.clone()),
-                Library::Numpy { .. } => None,
-            },
-            has_no_layout: false,
-        }),
-        Kind::NumpyScalar(dtype, _) => plain(dtype.name(), false),
-        Kind::Bool(_) => plain("bool", true),
-        Kind::Int(_) | Kind::Member { .. } => plain("i64", true),
-        Kind::Float(_) => plain("f64", true),
-        Kind::Complex(..) => plain("c128", true),
-        Kind::Derived { base, .. } => aval(base, x64),
-        _ => None,
     }
 }

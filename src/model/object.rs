@@ -8,7 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::treedef::{Label, Treedef};
-use crate::case::{Array, Class, Dtype, Effect, JitOptions, Name, Param};
+use super::wrapper::Options;
+use crate::case::{Array, Class, Dtype, Effect, Integer, Name, Param};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
 pub type Obj = Rc<Kind>;
@@ -53,7 +54,7 @@ pub enum Kind {
     None,
     Ellipsis,
     Bool(bool),
-    Int(i128),
+    Int(Integer),
     Float(f64),
     Complex(f64, f64),
     Str(String),
@@ -110,7 +111,7 @@ pub enum Kind {
     /// A member of an enum, with its number.
     Member {
         class: Rc<ClassObject>,
-        number: i128,
+        number: u32,
     },
     /// A function, by identity; with the signature and use of its parameters where it is the one under test.
     Function(Box<Function>),
@@ -141,7 +142,7 @@ pub enum Kind {
     /// A `jax.jit(f)`: its body is the look-up of `f`.
     Jitted(Obj),
     /// The wrapper of the function under test with its options, where that is what is traced.
-    Wrapper(Obj, Box<JitOptions>),
+    Wrapper(Obj, Options),
     /// A `jax.vmap(f)`: `f` has each argument without its first axis.
     Mapped(Obj),
     /// A `jax.checkpoint(f)`: it has a table of its own for the jaxpr of `f`.

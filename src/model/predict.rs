@@ -21,8 +21,9 @@ use super::running::{body_output, shardings_are_known};
 use super::signature::Signature;
 use super::table::{Entries, Program};
 use super::transform::{differentiated, filtered, passed};
+use super::view::Views;
 use super::walk::Served;
-use super::wrapper::Wrappers;
+use super::wrapper::{Options, Wrappers};
 use crate::case::{Behaviour, Call, Case, Class, Context, Form, JitOptions, Name, Step, Thread, Value, Verdict, Via};
 use crate::spec::{ArgumentStyle, KeyedBy, NonFinite, Parameter, Profile, Table, WithoutTangents};
 
@@ -104,13 +105,17 @@ pub struct Simulation<'c> {
     pub(super) profile: &'c Profile,
     pub(super) names: Namespace,
     pub(super) function: Obj,
+    /// What arrays are as leaves, without and with `jax_enable_x64`.
+    views: [Rc<Views<'c>>; 2],
+    /// What the function is wrapped with, where a call says nothing else.
+    pub(super) options: Options,
     pub(super) wrappers: Wrappers,
     pub(super) generations: Generations,
     pub(super) tables: SmallVec<[Entries; 8]>,
     /// What each program was traced from, in the order of their numbers.
     pub(super) programs: Vec<Rc<Digest>>,
     /// The primitives that eager loops made.
-    pub(super) primitives: Vec<(Primitive, Program)>,
+    pub(super) primitives: Vec<(Rc<Primitive>, Program)>,
     pub(super) gone: Gone,
     /// What surrounds a call that nothing surrounds.
     nothing: Rc<Ambient>,
@@ -158,6 +163,8 @@ impl<'c> Simulation<'c> {
             profile,
             names,
             function,
+            views: [false, true].map(|x64| Rc::new(Views::of(profile, x64))),
+            options: Options::of(&case.options),
             wrappers,
             generations,
             tables,
@@ -237,11 +244,11 @@ impl<'c> Simulation<'c> {
     /// # Errors
     /// What the arguments raise before a key is looked up.
     pub fn key(&self, table: &Table, call: &Call, objects: &Objects) -> Result<Key, Raised> {
-        let options = &*call.options.as_ref().unwrap_or(&self.case.options).resolved();
+        let options = &self.options_of(call);
         let Objects { function, args, kwargs, ambient } = objects;
-        let x64 = ambient.x64;
+        let views = self.views(ambient.x64);
         let objects = self.objects_matter(options, ambient);
-        let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
+        let invocation = Invocation { function, args, kwargs, options, views, called: &[], objects };
         let arguments = &sort(self.profile, &invocation)?;
         let (via, wrapper) = (call.via, call.wrapper.as_ref());
         Ok(Key::of(
@@ -259,6 +266,16 @@ impl<'c> Simulation<'c> {
             },
             None,
         ))
+    }
+
+    /// What arrays are as leaves, where `jax_enable_x64` is on or off.
+    pub(super) fn views(&self, x64: bool) -> &Views<'c> {
+        &self.views[usize::from(x64)]
+    }
+
+    /// What the function of `call` is wrapped with.
+    fn options_of(&self, call: &Call) -> Options {
+        call.options.as_ref().map_or_else(|| self.options.clone(), Options::of)
     }
 
     /// Whether it matters to a call which objects its leaves are: for their buffers, or the numbers that they hold.
@@ -279,13 +296,14 @@ impl<'c> Simulation<'c> {
             return self.call_compiled(number, call, &args, &kwargs, &ambient);
         }
         let asked = call.options.as_ref().unwrap_or(&self.case.options);
-        let options = &*asked.resolved();
-        let x64 = ambient.x64;
+        let options = &self.options_of(call);
+        let views = Rc::clone(&self.views[usize::from(ambient.x64)]);
+        let views = &*views;
         let objects = self.objects_matter(options, &ambient);
         let (function, args, kwargs) = (&function, &args, &kwargs);
-        let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
+        let invocation = Invocation { function, args, kwargs, options, views, called: &[], objects };
         if let ArgumentStyle::ControlFlow(parameters) = &self.profile.arguments {
-            return self.call_eagerly(parameters, call, &invocation);
+            return self.call_eagerly(parameters, call, &invocation, options);
         }
         if self.profile.statics_as_written && !options.static_argnums.is_sorted() {
             return Err(ModelError::Unsupported("static arguments that change places".to_owned()));
@@ -301,7 +319,7 @@ impl<'c> Simulation<'c> {
         // What is traced may be the wrapper, as a function like any other.
         let itself = self.traces_the_wrapper(call.via).then(|| self.wrappers.itself(form, name, function, options));
         let (function, options, written) = match &itself {
-            Some(wrapper) => (wrapper, &JitOptions::default(), options),
+            Some(wrapper) => (wrapper, &Options::default(), options),
             None => (function, options, options),
         };
         let passed_on = match call.via {
@@ -318,7 +336,7 @@ impl<'c> Simulation<'c> {
             }
             None => (args, kwargs, None),
         };
-        let invocation = Invocation { function, args, kwargs, options, x64, called: &[], objects };
+        let invocation = Invocation { function, args, kwargs, options, views, called: &[], objects };
         let is_made = unmade.is_none();
         let mut sorted = unmade.or(refused).map_or_else(|| sort(self.profile, &invocation), Err);
         let mut unfit = None;
@@ -545,9 +563,9 @@ impl<'c> Simulation<'c> {
         let function =
             function.ok_or_else(|| ModelError::Unsupported("compiled objects of lost functions".to_owned()))?;
         let options = compiled.call_options();
-        let x64 = ambient.x64;
+        let views = self.views(ambient.x64);
         let (function, options, objects) = (&function, &options, false);
-        let sorted = sort(self.profile, &Invocation { function, args, kwargs, options, x64, called: &[], objects });
+        let sorted = sort(self.profile, &Invocation { function, args, kwargs, options, views, called: &[], objects });
         let outcome = match &sorted {
             Err(raised) => Err(raised.clone()),
             // What was compiled can't be run as it stands.
@@ -591,8 +609,9 @@ impl<'c> Simulation<'c> {
         parameters: &[Parameter],
         call: &Call,
         invocation: &Invocation<'_>,
+        options: &Options,
     ) -> Result<Prediction, ModelError> {
-        if *invocation.options != JitOptions::default() {
+        if !options.is_empty() {
             return Err(ModelError::Unsupported("options of jit for a loop".to_owned()));
         }
         let arguments = Arguments::default();
@@ -606,7 +625,7 @@ impl<'c> Simulation<'c> {
         if ambient.persistent_cache {
             return Err(ModelError::Unsupported("the files of a persistent cache for a loop".to_owned()));
         }
-        let Invocation { function, args, options, .. } = *invocation;
+        let Invocation { function, args, .. } = *invocation;
         let whole = Ingredients {
             function,
             arguments: &arguments,

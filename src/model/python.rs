@@ -107,7 +107,7 @@ enum Number {
 fn number(kind: &Kind) -> Option<Number> {
     match kind {
         Kind::Bool(value) => Some(Number::Int((*value).into())),
-        Kind::Int(value) => Some(Number::Int(*value)),
+        Kind::Int(value) => Some(Number::Int(value.get())),
         Kind::Float(value) => Some(Number::Float(*value)),
         Kind::Complex(re, im) => Some(Number::Complex(*re, *im)),
         Kind::NumpyScalar(dtype, value) if dtype.is_integer() || dtype.name() == "bool" => {
@@ -117,7 +117,9 @@ fn number(kind: &Kind) -> Option<Number> {
         Kind::NumpyScalar(dtype, value) if !dtype.is_foreign() || dtype.name().ends_with("longdouble") => {
             Some(Number::Float(*value))
         }
-        Kind::Member { class, number } if matches!(class.class, Class::IntEnum(_)) => Some(Number::Int(*number)),
+        Kind::Member { class, number } if matches!(class.class, Class::IntEnum(_)) => {
+            Some(Number::Int((*number).into()))
+        }
         Kind::Derived { base, .. } => number(base),
         _ => None,
     }
@@ -446,7 +448,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
             match policy {
                 HashPolicy::Identity => identity_hash(obj).hash(&mut hasher),
                 HashPolicy::Value => return hash(&value.borrow()),
-                HashPolicy::Constant => return hash(&Rc::new(Kind::Int(7))),
+                HashPolicy::Constant => return hash(&Rc::new(Kind::Int(7.into()))),
                 HashPolicy::Chosen => return hash(&Rc::new(Kind::Int(chosen.get().into()))),
                 HashPolicy::None => return Err(Raised::new("TypeError")),
                 HashPolicy::Raises => return Err(Raised::new("RuntimeError")),

@@ -180,7 +180,7 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
         let own = own.filter(|_| !moved);
         devices.extend(own.into_iter().chain(leaf.asked.as_deref()).map(Placement::devices));
     }
-    devices.extend(out_shardings(call).flatten().map(Placement::devices));
+    devices.extend(out_shardings(call.options, &call.arguments.leaves).flatten().map(Placement::devices));
     match devices.split_first() {
         Some((first, others)) if others.iter().any(|other| other != first) => Err(mismatch()),
         first => {

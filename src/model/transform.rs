@@ -10,10 +10,11 @@ use std::rc::Rc;
 
 use super::arguments::{Arguments, Invocation, statics};
 use super::flatten::{FlattenErrors, flatten};
-use super::leaf::{Aval, Leaf, aval, leaf_kind};
+use super::leaf::{Aval, Leaf};
 use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::treedef::Root;
+use super::view::{aval, leaf_kind};
 use crate::case::{Name, Via};
 use crate::spec::{LeafKind, Profile, WithoutTangents};
 
@@ -32,7 +33,7 @@ pub fn passed(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Pass
     let named = kwargs.iter_mut().map(|(name, value)| (names.contains(name), value));
     let mut is_too_small = false;
     for (is_static, value) in positional.chain(named) {
-        let tracers = traced(profile, via, value, call.x64, &mut is_too_small)?;
+        let tracers = traced(profile, via, value, call.views.x64, &mut is_too_small)?;
         if is_static {
             *value = tracers;
         }

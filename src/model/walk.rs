@@ -13,6 +13,7 @@ use super::predict::Simulation;
 use super::running::{devices, placements_agree, returning_raises};
 use super::table::{NEVER_FAST, Program};
 use super::transform::passed;
+use super::wrapper::Options;
 use crate::case::{Effect, JitOptions, Layer, LayerSet, Via};
 use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, Table, TableName};
 
@@ -307,7 +308,7 @@ impl<'c> Simulation<'c> {
         raises: Option<&Raised>,
     ) -> Result<bool, Raised> {
         match &**function {
-            Kind::Jitted(inner) => self.inner_runs(inner, &JitOptions::default(), call, raises),
+            Kind::Jitted(inner) => self.inner_runs(inner, &Options::default(), call, raises),
             Kind::Wrapper(inner, options) if self.profile.keyed_by == KeyedBy::Function => {
                 self.inner_runs(inner, options, call, raises)
             }
@@ -325,7 +326,7 @@ impl<'c> Simulation<'c> {
             // It takes arrays alone, whatever is static outside.
             Kind::Checkpointed(inner) => match self.as_written(call) {
                 Some(outer) => {
-                    let called = Invocation { function: inner, options: &JitOptions::default(), ..*outer };
+                    let called = Invocation { function: inner, options: &Options::default(), ..*outer };
                     let arguments = &sort(self.profile, &called)?;
                     let inside = Ingredients { arguments, invocation: Some(&called), ..*call };
                     self.is_looked_up(inner, TableName::Resources, &inside, raises)
@@ -345,7 +346,7 @@ impl<'c> Simulation<'c> {
                         let mut named = kwargs.clone();
                         named.retain(|(name, _)| !outer.kwargs.iter().any(|(given, _)| given == name));
                         named.extend_from_slice(outer.kwargs);
-                        let options = &JitOptions::default();
+                        let options = &Options::default();
                         let called = Invocation { function: func, args: &args, kwargs: &named, options, ..*outer };
                         let arguments = &sort(self.profile, &called)?;
                         self.body_runs(func, &Ingredients { arguments, invocation: Some(&called), ..*call }, raises)
@@ -375,7 +376,7 @@ impl<'c> Simulation<'c> {
     fn inner_runs(
         &mut self,
         inner: &Obj,
-        options: &JitOptions,
+        options: &Options,
         call: &Ingredients<'_>,
         raises: Option<&Raised>,
     ) -> Result<bool, Raised> {
@@ -441,12 +442,12 @@ impl<'c> Simulation<'c> {
     }
 
     /// The program of the primitive with these parameters.
-    pub(super) fn primitive(&mut self, primitive: &Primitive) -> Program {
+    pub(super) fn primitive(&mut self, primitive: &Rc<Primitive>) -> Program {
         if let Some((_, program)) = self.primitives.iter().find(|(known, _)| known == primitive) {
             return *program;
         }
         let program = self.new_program(Rc::default());
-        self.primitives.push((primitive.clone(), program));
+        self.primitives.push((Rc::clone(primitive), program));
         program
     }
 

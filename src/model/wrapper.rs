@@ -1,10 +1,40 @@
 //! What a wrapper makes of the function under test, where the tables have that and not the function itself.
 
+use std::ops::Deref;
 use std::rc::{Rc, Weak};
 
 use super::object::{Kind, Obj};
 use crate::case::{Form, JitOptions, Name, Value};
 use crate::spec::KeyedBy;
+
+/// What a function is wrapped with, which all calls of a wrapper share.
+#[derive(Debug, Clone, Default)]
+pub struct Options(Rc<JitOptions>);
+
+impl Options {
+    pub fn of(asked: &JitOptions) -> Self {
+        Self(Rc::new(asked.resolved().into_owned()))
+    }
+
+    /// Whether they are those of one wrapper, or of wrappers that share them.
+    pub fn are(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Deref for Options {
+    type Target = JitOptions;
+
+    fn deref(&self) -> &JitOptions {
+        &self.0
+    }
+}
+
+impl PartialEq for Options {
+    fn eq(&self, other: &Self) -> bool {
+        self.are(other) || self.0 == other.0
+    }
+}
 
 /// What was called through a wrapper with a name.
 #[derive(Debug)]
@@ -12,7 +42,7 @@ pub struct Named {
     /// What the tables have for it.
     owner: Weak<Kind>,
     function: Weak<Kind>,
-    options: JitOptions,
+    options: Options,
 }
 
 /// The wrappers of a case: user code makes one for each function that it keeps and each set of options, or several
@@ -26,7 +56,7 @@ pub struct Wrappers {
 
 #[derive(Debug)]
 struct Wrapper {
-    options: JitOptions,
+    options: Options,
     name: Option<Name>,
     object: Obj,
 }
@@ -39,7 +69,7 @@ impl Wrappers {
         form: Option<&Value>,
         name: Option<&Name>,
         function: &Obj,
-        options: &JitOptions,
+        options: &Options,
     ) -> Obj {
         let owner = self.owner(by, form, name, function, options);
         if let Some(name) = name.filter(|name| !self.named.iter().any(|(known, _)| known == *name)) {
@@ -50,13 +80,13 @@ impl Wrappers {
     }
 
     /// The wrapper itself, which other functions can be made of.
-    pub fn itself(&mut self, form: Option<&Value>, name: Option<&Name>, function: &Obj, options: &JitOptions) -> Obj {
+    pub fn itself(&mut self, form: Option<&Value>, name: Option<&Name>, function: &Obj, options: &Options) -> Obj {
         self.owner(KeyedBy::Wrapper, form, name, function, options)
     }
 
     /// What the tables have for the wrapper of that name, its function and its options, if something was called through it and
     /// it is still there.
-    pub fn named(&self, name: &Name) -> Option<(Obj, Obj, JitOptions)> {
+    pub fn named(&self, name: &Name) -> Option<(Obj, Obj, Options)> {
         let (_, Named { owner, function, options }) = self.named.iter().find(|(known, _)| known == name)?;
         Some((owner.upgrade()?, function.upgrade()?, options.clone()))
     }
@@ -67,9 +97,9 @@ impl Wrappers {
         form: Option<&Value>,
         name: Option<&Name>,
         function: &Obj,
-        options: &JitOptions,
+        options: &Options,
     ) -> Obj {
-        let wrapped = || Rc::new(Kind::Wrapper(Rc::clone(function), Box::new(options.clone())));
+        let wrapped = || Rc::new(Kind::Wrapper(Rc::clone(function), options.clone()));
         let kept = |form: &Value| matches!(form, Value::Form(form) if matches!(**form, Form::Ref(_)));
         if by == KeyedBy::Function {
             return Rc::clone(function);

@@ -237,7 +237,7 @@ fn leaf(value: &Value) -> Option<Option<Leaf>> {
     };
     Some(Some(match value {
         Value::Bool(_) => scalar("bool", false),
-        Value::Int(n) if i32::try_from(*n).is_ok() => scalar("i32", true),
+        Value::Int(n) if i32::try_from(n.get()).is_ok() => scalar("i32", true),
         Value::Float(_) => scalar("f32", true),
         Value::Array(array) => self::array(array)?,
         Value::Int(_) => return None,
@@ -371,7 +371,7 @@ impl Number {
 fn number(value: &Value) -> Option<Number> {
     match value {
         Value::Bool(b) => Some(Number::Whole((*b).into())),
-        Value::Int(n) => Some(Number::Whole(*n)),
+        Value::Int(n) => Some(Number::Whole(n.get())),
         Value::Float(f) => Some(Number::Real(*f)),
         _ => None,
     }

@@ -520,6 +520,14 @@ pub struct StaticEquality {
     pub keyword: Equality,
 }
 
+impl StaticEquality {
+    /// That of a static that is passed by keyword, or by position.
+    #[must_use]
+    pub fn of(&self, keyword: bool) -> Equality {
+        if keyword { self.keyword } else { self.positional }
+    }
+}
+
 /// An equality: which of these tests are made, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Equality {

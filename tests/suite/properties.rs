@@ -186,7 +186,7 @@ fn a_pair_shrinks_to_its_simplest() {
 fn a_context_surrounds_both_sides_alike() {
     let version: Version = NEWEST.parse().unwrap();
     let generator = Generator::new(&SPEC, "jax.jit", &version, |_| true).unwrap();
-    let sides = [Value::Int(1), Value::Float(1.0)];
+    let sides = [Value::Int(1.into()), Value::Float(1.0)];
     for position in ["dynamic", "static", "nested", "aux", "meta", "key"] {
         let mut runner = TestRunner::deterministic();
         runner
