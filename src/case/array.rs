@@ -48,6 +48,12 @@ const DTYPES: &[(&str, DtypeKind)] = &[
     ("f8_e4m3b11fnuz", DtypeKind::Float),
     ("f8_e4m3fnuz", DtypeKind::Float),
     ("f8_e5m2fnuz", DtypeKind::Float),
+    ("f8_e3m4", DtypeKind::Float),
+    ("f8_e4m3", DtypeKind::Float),
+    ("f8_e8m0fnu", DtypeKind::Float),
+    ("f6_e2m3fn", DtypeKind::Float),
+    ("f6_e3m2fn", DtypeKind::Float),
+    ("f4_e2m1fn", DtypeKind::Float),
     ("c64", DtypeKind::Complex),
     ("c128", DtypeKind::Complex),
     ("float0", DtypeKind::Void),
@@ -95,12 +101,16 @@ impl Dtype {
         DTYPES[self.0 as usize].1
     }
 
-    /// Whether an item is one byte, so that NumPy knows no order of its bytes (`numpy.dtype(">u1").byteorder` is `|`).
+    /// Whether NumPy knows no order of the bytes of an item, since it is one (`numpy.dtype(">u1").byteorder` is `|`).
     #[must_use]
     pub fn is_one_byte(self) -> bool {
-        let bits =
-            self.name().split('_').next().unwrap_or_default().trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        self.name() == "bool" || bits.parse::<u32>().is_ok_and(|bits| bits <= 8)
+        matches!(self.name(), "bool" | "i8" | "u8")
+    }
+
+    /// Whether NumPy has it through `ml_dtypes` only.
+    #[must_use]
+    pub fn is_extension(self) -> bool {
+        self.is_narrow() || self.name() == "bf16" || self.name().contains('_')
     }
 
     /// An integer dtype of less than a byte, which NumPy doesn't know as an integer (its `kind` there is `V`).
@@ -396,6 +406,15 @@ fn strip<'t>(text: &'t str, prefix: &str) -> (&'t str, bool) {
 }
 
 impl Array {
+    /// The implementation of its keys, if it is an array of PRNG keys.
+    #[must_use]
+    pub fn prng(&self) -> Option<Prng> {
+        match self.library {
+            Library::Key { prng, .. } => Some(prng),
+            _ => None,
+        }
+    }
+
     /// The text form, and whether it says everything.
     pub(super) fn text(&self) -> (String, bool) {
         let mut text = String::new();

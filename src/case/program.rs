@@ -561,12 +561,13 @@ impl Context {
     }
 }
 
-/// A parameter: `x`, `*args`, `**kwargs`, or `{name: x, default: 2.0}`; after `*` or `*args` they are keyword-only.
+/// A parameter: `x`, `*args`, `**kwargs`, or `{name: x, default: 2.0}`; after `*` or `*args` they are keyword-only, before `/`
+/// positional-only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Param {
-    /// A parameter without a default, `*`, `*args` or `**kwargs`.
+    /// A parameter without a default, `/`, `*`, `*args` or `**kwargs`.
     Plain(ArgName),
     /// A parameter with a default.
     Default {
@@ -584,6 +585,8 @@ pub enum Param {
 pub enum ArgName {
     /// `x`
     One(Name),
+    /// `/`: those before it are positional-only.
+    Slash,
     /// `*args`, or a bare `*` that makes the following keyword-only.
     Positional(Option<Name>),
     /// `**kwargs`
@@ -595,6 +598,8 @@ impl TryFrom<String> for ArgName {
     fn try_from(text: String) -> Result<Self, Self::Error> {
         if let Some(name) = text.strip_prefix("**") {
             Ok(Self::Keyword(Name::new(name)?))
+        } else if text == "/" {
+            Ok(Self::Slash)
         } else if text == "*" {
             Ok(Self::Positional(None))
         } else if let Some(name) = text.strip_prefix('*') {
@@ -609,6 +614,7 @@ impl From<ArgName> for String {
     fn from(name: ArgName) -> Self {
         match name {
             ArgName::One(name) => name.to_string(),
+            ArgName::Slash => "/".to_owned(),
             ArgName::Positional(None) => "*".to_owned(),
             ArgName::Positional(Some(name)) => format!("*{name}"),
             ArgName::Keyword(name) => format!("**{name}"),

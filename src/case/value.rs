@@ -408,6 +408,8 @@ pub enum Effect {
     Ordered,
     /// `jax.experimental.io_callback(…)`
     Unordered,
+    /// `jax.pure_callback(…)`, whose result is used.
+    Pure,
 }
 
 /// A `def` that closes over a value.

@@ -13,7 +13,7 @@ use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::signature::Signature;
 use super::treedef::{Path, Root, Tree, Treedef};
-use super::view::{View, Views, leaf_kind};
+use super::view::{View, Views};
 use crate::case::{Donate, InShardings, JitOptions, Name, Shardings};
 use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
 
@@ -40,6 +40,8 @@ pub struct Arguments {
     pub omitted: Vec<Name>,
     /// Whether the body can be called so at all.
     pub bindable: bool,
+    /// Whether a name is passed that a positional-only parameter has, too.
+    pub names_twice: bool,
     /// Under `jax.vmap`: how many elements there are.
     pub batch: Option<u64>,
     /// Under `jax.vjp` and `jax.jvp`: whether what is lowered is the function as it is.
@@ -246,12 +248,7 @@ impl<'c> Sorter<'c> {
             argument(self.root(i), value, is_static, false, self.uses(self.signature.at(i)), given)?;
         }
         for (name, value) in kwargs {
-            let parameter = if self.signature.positional.contains(&name) || self.signature.keyword_only.contains(&name)
-            {
-                Some(name)
-            } else {
-                self.signature.keywords
-            };
+            let parameter = if self.signature.has_named(name) { Some(name) } else { self.signature.keywords };
             let (is_static, given) = (names.contains(name), donated.1.contains(name));
             argument(Root::Named(name.clone()), value, is_static, true, self.uses(parameter), given)?;
             keywords.push(name.clone());
@@ -284,6 +281,7 @@ impl<'c> Sorter<'c> {
             function_items: 0,
             roots: Vec::new(),
             bindable,
+            names_twice: bindable && self.call.kwargs.iter().any(|(name, _)| self.signature.is_positional_only(name)),
             batch: None,
             without_tangents: false,
         })
@@ -389,6 +387,7 @@ impl<'c> Sorter<'c> {
             keywords_in_order: Vec::new(),
             omitted: self.signature.omitted(args.len(), kwargs),
             bindable: true,
+            names_twice: false,
             batch: None,
             without_tangents: false,
         })
@@ -400,9 +399,7 @@ impl<'c> Sorter<'c> {
         for (Flat { leaves, treedef }, used) in trees {
             let argument = Argument { tree: &treedef.tree, asked: None, before: 0, kept: used, donated: given };
             for (node, value) in leaves {
-                let kind = leaf_kind(&value, self.call.views.x64);
-                let rule = self.profile.leaves.iter().find(|rule| rule.kind.contains(&kind));
-                let role = rule.map(|rule| rule.role);
+                let role = self.call.views.role(&value);
                 sorted.mask.push(role == Some(Role::Dynamic));
                 if role == Some(Role::Static) {
                     let hash = self.hash(&value, &mut found.faults);
@@ -493,7 +490,7 @@ impl<'c> Sorter<'c> {
         if self.signature.rest.flatten().is_none() && numbers.iter().any(|n| *n >= count || *n < -count) {
             return Err(value_error());
         }
-        let is_known = |name: &Name| known.contains(&name) || self.signature.keyword_only.contains(&name);
+        let is_known = |name: &Name| self.signature.has_named(name);
         if self.signature.rest.flatten().is_some_and(|rest| names.contains(rest)) {
             return Err(value_error());
         }
@@ -502,14 +499,15 @@ impl<'c> Sorter<'c> {
         }
         let (mut numbers, mut names) = (numbers.to_vec(), names.to_vec());
         if numbers.is_empty() {
-            numbers.extend(known.iter().enumerate().filter(|(_, name)| names.contains(**name)).map(|(i, _)| number(i)));
+            let named = known.iter().enumerate().skip(self.signature.positional_only);
+            numbers.extend(named.filter(|(_, name)| names.contains(**name)).map(|(i, _)| number(i)));
         } else if names.is_empty() {
             let from_the_end = |i: usize| {
                 let all = self.signature.parameters();
                 !self.profile.negative_argnums_count_from_call && numbers.contains(&(number(i) - number(all)))
             };
             let is_chosen = |i: &usize| numbers.contains(&number(*i)) || from_the_end(*i);
-            names.extend((0..known.len()).filter(is_chosen).map(|i| known[i].clone()));
+            names.extend((self.signature.positional_only..known.len()).filter(is_chosen).map(|i| known[i].clone()));
         }
         Ok((numbers, names))
     }

@@ -37,6 +37,18 @@ impl Gone {
         self.donated.extend(given(arguments, ambient).filter_map(|(_, leaf)| leaf.object.cloned()));
     }
 
+    /// What a compiled object raises that is called with any of them: `fast` once it has been called before.
+    pub fn refused(&self, arguments: &Arguments, profile: &Profile, fast: bool) -> Option<Raised> {
+        let mut kept = arguments.leaves.iter().filter(|leaf| leaf.kept);
+        kept.find_map(|leaf| {
+            let among = |objects: &[Obj]| objects.iter().any(|object| is_object(&leaf, object));
+            match &profile.donated_again {
+                Some(class) if fast && among(&self.donated) && !among(&self.deleted) => Some(Raised::new(class)),
+                _ => (among(&self.deleted) || among(&self.donated)).then(|| Raised::new("RuntimeError")),
+            }
+        })
+    }
+
     pub fn is_empty(&self) -> bool {
         self.deleted.is_empty() && self.donated.is_empty()
     }

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
-use super::object::{ClassObject, Function, Kind, Obj, Raised};
+use super::object::{ClassObject, Function, Kind, Obj, Raised, Ways};
 use super::python;
 use super::treedef::Label;
 use crate::case::{
     Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value, Wrapper,
 };
-use crate::spec::Equality;
 
 /// Why an object can't be made.
 #[derive(Debug, Clone)]
@@ -43,23 +42,21 @@ pub struct Namespace {
     outputs: Vec<Option<Output>>,
     /// In a step that fills caches: how many calls were before.
     pub nth: u16,
-    treedefs: Equality,
+    ways: Ways,
     /// What libraries hold, and keep alive.
     globals: RefCell<FxHashMap<String, Obj>>,
 }
 
 impl Namespace {
     /// Makes the classes and objects of `case`, which must be valid. An object that can't be made is none that a value can name.
-    ///
-    /// `treedefs` says how PyTreeDefs are compared.
-    pub fn of(case: &Case, treedefs: Equality) -> Self {
+    pub fn of(case: &Case, ways: Ways) -> Self {
         let mut namespace = Self {
             classes: FxHashMap::default(),
             objects: FxHashMap::default(),
             unmade: IndexMap::new(),
             outputs: Vec::new(),
             nth: 0,
-            treedefs,
+            ways,
             globals: RefCell::default(),
         };
         for (name, class) in &case.classes {
@@ -67,7 +64,7 @@ impl Namespace {
                 Class::Subclass { of } => namespace.classes.get(of).cloned(),
                 _ => None,
             };
-            let class = Rc::new(ClassObject { name: name.clone(), class: class.clone(), base });
+            let class = Rc::new(ClassObject { name: name.clone(), class: class.clone(), base, hashed: ways.modules });
             namespace.classes.insert(name.clone(), class);
         }
         for (name, value) in &case.objects {
@@ -189,14 +186,14 @@ impl Namespace {
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
             Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(Arc::new(array.0.clone())),
             Form::ArrayRef(array) => Kind::ArrayRef(Arc::new(array.0.clone())),
-            Form::PartitionSpec(axes) => Kind::PartitionSpec(axes.clone()),
+            Form::PartitionSpec(axes) => Kind::PartitionSpec(axes.clone(), self.ways.specs),
             Form::Treedef(value) => {
                 let errors =
                     super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
                 let value = self.build(value)?;
                 let treedef =
                     super::flatten::flatten(super::treedef::Root::Called("tree".into()), &value, &errors)?.treedef;
-                Kind::Treedef(super::treedef::Treedef { by: self.treedefs, ..treedef })
+                Kind::Treedef(super::treedef::Treedef { by: self.ways.treedefs, ..treedef })
             }
             Form::Class(name) => Kind::Class(self.class(name)?),
             Form::New(new) => self.instance(new)?,
@@ -256,9 +253,9 @@ impl Namespace {
             Form::Wrap(wrap) => {
                 let func = self.build(&wrap.func)?;
                 match wrap.by {
-                    Wrapper::FilterJit => Kind::ModuleWrapper("filter_jit", func),
-                    Wrapper::FilterGrad => Kind::ModuleWrapper("filter_grad", func),
-                    Wrapper::FilterVmap => Kind::ModuleWrapper("filter_vmap", func),
+                    Wrapper::FilterJit => Kind::ModuleWrapper("filter_jit", func, self.ways.modules),
+                    Wrapper::FilterGrad => Kind::ModuleWrapper("filter_grad", func, self.ways.modules),
+                    Wrapper::FilterVmap => Kind::ModuleWrapper("filter_vmap", func, self.ways.modules),
                     Wrapper::Jit => Kind::Jitted(func),
                     Wrapper::Checkpoint => Kind::Checkpointed(func),
                     Wrapper::Vmap => Kind::Mapped(func),
@@ -360,8 +357,11 @@ fn rounded(dtype: Dtype, value: f64) -> f64 {
         "f32" | "c64" => 24,
         "f16" => 11,
         "bf16" => 8,
-        "f8_e4m3fn" | "f8_e4m3b11fnuz" | "f8_e4m3fnuz" => 4,
-        "f8_e5m2" | "f8_e5m2fnuz" => 3,
+        "f8_e3m4" => 5,
+        "f8_e4m3" | "f8_e4m3fn" | "f8_e4m3b11fnuz" | "f8_e4m3fnuz" | "f6_e2m3fn" => 4,
+        "f8_e5m2" | "f8_e5m2fnuz" | "f6_e3m2fn" => 3,
+        "f4_e2m1fn" => 2,
+        "f8_e8m0fnu" => 1,
         _ => return value,
     };
     if value == 0.0 || !value.is_finite() {

@@ -9,13 +9,15 @@
 
 use std::rc::Rc;
 
+use super::ambient::Ambient;
 use super::arguments::{Arguments, Item};
 use super::leaf::Leaf;
 use super::object::Raised;
 use super::predict::ModelError;
+use super::running::{devices, split};
 use super::table::Program;
 use super::wrapper::Options;
-use crate::case::{JitOptions, Placement, Value};
+use crate::case::{Name, Placement, Value};
 use crate::spec::{ArgumentStyle, Equality, Profile};
 
 /// A compiled object that a case made.
@@ -27,26 +29,36 @@ pub struct Compiled {
     pub kept: bool,
     pub options: Options,
     pub program: Program,
+    /// Whether it was called, so that its own fast path has it.
+    pub was_called: bool,
     arguments: Arguments,
+    /// The names of what is not static.
+    keywords: Vec<Name>,
 }
 
 impl Compiled {
     /// What a call with these arguments compiled.
     pub fn of(function: Option<Value>, kept: bool, options: &Options, program: Program, arguments: &Arguments) -> Self {
         let mut arguments = arguments.clone();
+        let is_static = |name: &&Name| {
+            let by_name =
+                |item: &Item| matches!(item, Item::Static { keyword: true, path, .. } if path.root() == Some(*name));
+            arguments.items.iter().any(by_name)
+        };
+        let keywords = arguments.form.keywords.iter().filter(|name| !is_static(name)).cloned().collect();
         // Nothing keeps the statics alive.
         let trees = arguments.items.iter().filter(|item| matches!(item, Item::Tree(_)));
         arguments.items = Rc::new(trees.cloned().collect());
-        Self { function, kept, options: options.clone(), program, arguments }
+        Self { function, kept, options: options.clone(), program, was_called: false, arguments, keywords }
     }
 
     /// What its calls are wrapped with: static arguments are not passed again.
     pub fn call_options(&self) -> Options {
         if self.sees_everything() {
-            return self.options.clone();
+            self.options.clone()
+        } else {
+            self.options.without_statics(&self.arguments.form.static_positions)
         }
-        let asked = JitOptions::clone(&self.options);
-        Options::of(&JitOptions { static_argnums: Vec::new(), static_argnames: Vec::new(), ..asked })
     }
 
     /// Whether `call` has everything that a body could see: no argument is left out.
@@ -57,25 +69,10 @@ impl Compiled {
     /// Whether the program takes these arguments; otherwise what is raised.
     pub fn takes(&self, call: &Arguments, profile: &Profile) -> Result<Result<(), Raised>, ModelError> {
         let unknown = |what: &str| Err(ModelError::Unsupported(format!("{what} of a compiled object")));
-        let raises = |leaf: Leaf<'_>| {
-            let errors = leaf.errors.as_ref();
-            errors
-                .is_some_and(|errors| [&errors.missed, &errors.kept, &errors.lowered].into_iter().any(Option::is_some))
-        };
-        let odd = |leaf: Leaf<'_>| leaf.never_fast || raises(leaf);
-        if self.options.in_shardings.is_some() || self.options.out_shardings.is_some() {
-            return unknown("shardings");
-        }
-        if call.leaves.iter().any(odd) {
-            return unknown("arguments that have no value, or that the fast path takes for others,");
-        }
-        if !self.arguments.form.donated.0.is_empty() || self.options.donate.is_some() {
-            return unknown("donated arguments");
-        }
-        let elsewhere = |at: &Placement| at.sharding.is_some() || at.layout.is_some() || at.memory_kind.is_some();
-        let leaves = || self.arguments.leaves.iter().chain(call.leaves.iter());
-        if leaves().any(|leaf: Leaf<'_>| leaf.aval.placement.as_ref().is_some_and(elsewhere)) {
-            return unknown("shardings, layouts and memory kinds");
+        let special = |at: &Placement| at.layout.is_some() || at.memory_kind.is_some();
+        let mut leaves = self.arguments.leaves.iter().chain(call.leaves.iter());
+        if leaves.any(|leaf: Leaf<'_>| leaf.aval.placement.as_ref().is_some_and(special)) {
+            return unknown("layouts and memory kinds");
         }
         if !self.same_structure(call, profile)? {
             return Ok(Err(Raised::new("TypeError")));
@@ -88,11 +85,23 @@ impl Compiled {
         if !pairs().all(same_aval) {
             return Ok(Err(Raised::new("TypeError")));
         }
-        let committed = |leaf: Leaf<'_>| leaf.aval.placement.clone().filter(Placement::is_committed);
-        let kept = || pairs().filter(|(ours, _)| ours.kept);
-        let device = kept().find_map(|(ours, _)| committed(ours)).map_or(0, |at| at.device);
-        let here = kept().filter_map(|(_, theirs)| committed(theirs)).all(|at| at.device == device);
-        Ok(if here || profile.compiled_overlooks_devices { Ok(()) } else { Err(Raised::new("ValueError")) })
+        let mut kept = pairs().filter(|(ours, _)| ours.kept).map(|(_, theirs)| theirs);
+        if let Some(leaf) = kept.find(|leaf| leaf.never_fast || leaf.errors.is_some()) {
+            // What has no value, or is taken for something else, is refused as it becomes an argument.
+            return match leaf.error(|errors| &errors.missed) {
+                Some(raised) if !leaf.never_fast => Ok(Err(raised)),
+                _ => unknown("arguments that have no value"),
+            };
+        }
+        let program = devices(&self.arguments, &Ambient::default());
+        let here = pairs().filter(|(ours, _)| ours.kept).all(|(ours, theirs)| {
+            let Some(at) = theirs.aval.placement.as_ref().filter(|at| at.is_committed()) else { return true };
+            let ours = ours.lowered();
+            let place = ours.placement.as_ref().filter(|at| at.is_committed());
+            let devices = place.map_or_else(|| program.clone(), Placement::devices);
+            split(at) == place.and_then(split) && (profile.compiled_overlooks_devices || at.devices() == devices)
+        });
+        Ok(if here { Ok(()) } else { Err(Raised::new("ValueError")) })
     }
 
     fn same_structure(&self, call: &Arguments, profile: &Profile) -> Result<bool, ModelError> {
@@ -100,7 +109,7 @@ impl Compiled {
         if profile.arguments == ArgumentStyle::Partition {
             return Ok((&ours.form.mask, &ours.roots) == (&call.form.mask, &call.roots));
         }
-        if ours.form.keywords != call.form.keywords {
+        if self.keywords != call.form.keywords {
             return Ok(false);
         }
         let by = profile.tables.iter().find_map(|table| table.tree).unwrap_or_default();

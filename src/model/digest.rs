@@ -189,7 +189,7 @@ pub(super) fn body(function: &Obj) -> &Obj {
         | Kind::Checkpointed(inner)
         | Kind::Mapped(inner)
         | Kind::Opaque(inner)
-        | Kind::ModuleWrapper(_, inner) => body(inner),
+        | Kind::ModuleWrapper(_, inner, _) => body(inner),
         _ => function,
     }
 }
@@ -255,7 +255,7 @@ impl fmt::Display for WithTypes<'_> {
             }
             Kind::Method { of, name, .. } => write!(f, "{}({})", name.as_deref().unwrap_or("method"), WithTypes(of)),
             Kind::ModuleMethod(of) => write!(f, "BoundMethod({})", WithTypes(of)),
-            Kind::ModuleWrapper(by, func) => write!(f, "{by}({})", WithTypes(func)),
+            Kind::ModuleWrapper(by, func, _) => write!(f, "{by}({})", WithTypes(func)),
             Kind::Jitted(func)
             | Kind::Wrapper(func, _)
             | Kind::Checkpointed(func)

@@ -44,7 +44,9 @@ impl<'a> Facet<'a> {
                 Self::Place(placement.as_ref().and_then(|at| Some(sharding_type(at.sharding.as_ref()?))))
             }
             LeafComponent::MemoryKind => {
-                let kind = placement.as_ref().and_then(memory_kind).filter(|kind| *kind == "pinned_host");
+                // The aval of keys has none.
+                let at = placement.as_ref().filter(|_| prng.is_none());
+                let kind = at.and_then(memory_kind).filter(|kind| *kind == "pinned_host");
                 Self::Place(kind.map(str::to_owned))
             }
             LeafComponent::Memory => Self::Place(placement.as_ref().and_then(memory_kind).map(str::to_owned)),

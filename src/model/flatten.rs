@@ -268,12 +268,12 @@ impl Flattener<'_> {
                 .with(|more| more.names = vec![Label::Data("__self__")]),
             // `_JitWrapper` has the function's name as a leaf and the function, partitioned, in static fields; the others
             // have the function as a leaf.
-            Kind::ModuleWrapper("filter_jit", func) => {
+            Kind::ModuleWrapper("filter_jit", func, _) => {
                 let name: Obj = Rc::new(Kind::Str(python::repr(func)));
                 let func = (Label::Data("__wrapped__"), func.clone());
                 Open::new(NodeKind::FilterJit, vec![name], vec![func]).with(|more| more.names = vec![Label::Data("fn")])
             }
-            Kind::ModuleWrapper(by, func) => {
+            Kind::ModuleWrapper(by, func, _) => {
                 let kind = if *by == "filter_grad" { NodeKind::FilterGrad } else { NodeKind::FilterVmap };
                 Open::new(kind, vec![func.clone()], Vec::new())
                     .with(|more| more.names = vec![Label::Data("__wrapped__")])

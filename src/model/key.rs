@@ -19,7 +19,7 @@ use super::object::{Kind, Obj, Raised};
 use super::persistent::module_name;
 use super::python;
 use super::table::Program;
-use super::treedef::{Path, Treedef};
+use super::treedef::{NodeKind, Path, Treedef};
 use super::wrapper::Options;
 use crate::case::{Donate, JitOptions, Name, Placement, Shardings, Value, Via};
 use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
@@ -96,13 +96,12 @@ impl Avals<'_> {
         self.leaves.iter().filter(move |leaf| self.has(leaf)).map(move |leaf| (leaf.path(), self.aval(&leaf)))
     }
 
-    fn same(self, other: Self, table: &Table) -> bool {
+    fn same(self, other: Self, table: &Table, counts: impl Fn(LeafComponent) -> bool) -> bool {
         let missed = below_the_fast_path(table);
         let same = |a: &Aval, b: &Aval| {
             let facet = |component: &LeafComponent, aval| Facet::of(*component, aval, missed);
-            std::ptr::eq(a, b)
-                || a == b
-                || table.leaf.iter().all(|component| facet(component, a) == facet(component, b))
+            let mut components = table.leaf.iter().filter(|component| counts(**component));
+            std::ptr::eq(a, b) || a == b || components.all(|component| facet(component, a) == facet(component, b))
         };
         let ((mine, traits), (others, others_traits)) = (self.leaves.by_traits(), other.leaves.by_traits());
         let mut others = others.filter(|i| other.has(&others_traits[*i]));
@@ -240,7 +239,7 @@ impl Key {
     fn hashed(&self, table: &Table) -> u64 {
         let mut hasher = FxHasher::default();
         self.above.into_iter().for_each(|program| hasher.write_u64(program.0));
-        for component in &table.context {
+        for component in table.context.iter().filter(|_| !table.compares_arguments_first) {
             let value = match component {
                 ContextComponent::XlaMetadata => self.ambient.xla_metadata.as_ref(),
                 ContextComponent::User => self.ambient.user.as_ref(),
@@ -337,30 +336,52 @@ impl Key {
         if self.hash != other.hash || !self.is_plainly(other, table) {
             return Ok(false);
         }
-        let errors = &table.comparison_raises;
-        let shown = |class: &Option<String>| {
-            let class = class.clone();
-            move |raised| class.map_or(raised, Raised)
-        };
-        if !Rc::ptr_eq(&self.ambient, &other.ambient) {
-            let contexts = |key| surroundings(table, key).filter_map(Part::context);
-            for pair in contexts(&self.ambient).zip(contexts(&other.ambient)) {
-                let is_same = match pair {
-                    (Some(a), Some(b)) => statics_same(a, b, CONTEXT).map_err(shown(&errors.statics))?,
-                    (a, b) => a.is_none() == b.is_none(),
-                };
-                if !is_same {
-                    return Ok(false);
-                }
-            }
+        if table.compares_arguments_first {
+            return Ok(self.items_are(other, table)?
+                && self.leaves_are(other, table, |component| component == LeafComponent::WeakType)
+                && self.context_is(other, table)?);
         }
-        for pair in self.items(table).zip(other.items(table)) {
+        Ok(self.context_is(other, table)? && self.items_are(other, table)?)
+    }
+
+    /// Whether nothing differs that the model itself compares before Python compares anything.
+    fn is_plainly(&self, other: &Self, table: &Table) -> bool {
+        let is_early = |component| component != LeafComponent::WeakType || !table.compares_arguments_first;
+        self.above == other.above
+            && (self.steps(), self.loop_options()) == (other.steps(), other.loop_options())
+            && self.generation == other.generation
+            && self.transformation == other.transformation
+            && table.call.iter().all(|component| self.agrees(other, *component))
+            && self.leaves_are(other, table, is_early)
+            && self.mask(table) == other.mask(table)
+            && self.items(table).map(|item| item.is_static()).eq(other.items(table).map(|item| item.is_static()))
+    }
+
+    /// Whether the leaves are the same in the components that count.
+    fn leaves_are(&self, other: &Self, table: &Table, counts: impl Fn(LeafComponent) -> bool) -> bool {
+        match (self.avals(table), other.avals(table)) {
+            (Some(a), Some(b)) => a.same(b, table, counts),
+            _ => true,
+        }
+    }
+
+    /// Whether what surrounds the calls is the same: what the model itself compares, then what Python does.
+    fn context_is(&self, other: &Self, table: &Table) -> Result<bool, Raised> {
+        if Rc::ptr_eq(&self.ambient, &other.ambient) {
+            return Ok(true);
+        }
+        let [mine, others] = [self, other].map(|key| surroundings(table, &key.ambient).collect::<Vec<_>>());
+        let pairs = || mine.iter().zip(&others);
+        if pairs().any(|pair| matches!(pair, (Part::Plain(_, a), Part::Plain(_, b)) if a != b)) {
+            return Ok(false);
+        }
+        for pair in pairs() {
             let is_same = match pair {
-                (KeyItem::Static { value: a, by, .. }, KeyItem::Static { value: b, .. }) => {
-                    statics_same(a, b, by).map_err(shown(&errors.statics))?
+                (Part::Context(_, Some(a)), Part::Context(_, Some(b))) => {
+                    statics_same(a, b, CONTEXT).map_err(|raised| as_shown(&table.comparison_raises.statics, raised))?
                 }
-                (KeyItem::Tree(a, by), KeyItem::Tree(b, _)) => a.same(b, by).map_err(shown(&errors.tree))?,
-                _ => false,
+                (Part::Context(_, a), Part::Context(_, b)) => a.is_none() == b.is_none(),
+                _ => true,
             };
             if !is_same {
                 return Ok(false);
@@ -369,25 +390,23 @@ impl Key {
         Ok(true)
     }
 
-    /// Whether nothing differs that the model itself compares.
-    fn is_plainly(&self, other: &Self, table: &Table) -> bool {
-        let same_ambient = || {
-            let plain = |key| surroundings(table, key).filter_map(Part::plain);
-            Rc::ptr_eq(&self.ambient, &other.ambient) || plain(&self.ambient).eq(plain(&other.ambient))
-        };
-        let same_leaves = || match (self.avals(table), other.avals(table)) {
-            (Some(a), Some(b)) => a.same(b, table),
-            _ => true,
-        };
-        self.above == other.above
-            && (self.steps(), self.loop_options()) == (other.steps(), other.loop_options())
-            && self.generation == other.generation
-            && self.transformation == other.transformation
-            && table.call.iter().all(|component| self.agrees(other, *component))
-            && same_ambient()
-            && same_leaves()
-            && self.mask(table) == other.mask(table)
-            && self.items(table).map(|item| item.is_static()).eq(other.items(table).map(|item| item.is_static()))
+    /// Whether the statics and trees are the same, which Python compares.
+    fn items_are(&self, other: &Self, table: &Table) -> Result<bool, Raised> {
+        let errors = &table.comparison_raises;
+        let of_node = |kind, raised| as_shown(if kind == NodeKind::Dict { &errors.dict } else { &errors.tree }, raised);
+        for pair in self.items(table).zip(other.items(table)) {
+            let is_same = match pair {
+                (KeyItem::Static { value: a, by, .. }, KeyItem::Static { value: b, .. }) => {
+                    statics_same(a, b, by).map_err(|raised| as_shown(&errors.statics, raised))?
+                }
+                (KeyItem::Tree(a, by), KeyItem::Tree(b, _)) => a.compared(b, by, of_node)?,
+                _ => false,
+            };
+            if !is_same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether they agree in a part of the call's form.
@@ -484,14 +503,9 @@ impl Key {
     }
 }
 
-impl<'k> Part<'k> {
-    fn plain(self) -> Option<Plain<'k>> {
-        if let Self::Plain(_, plain) = self { Some(plain) } else { None }
-    }
-
-    fn context(self) -> Option<Option<&'k Obj>> {
-        if let Self::Context(_, object) = self { Some(object) } else { None }
-    }
+/// What a comparison raises, as a table shows it.
+fn as_shown(class: &Option<String>, raised: Raised) -> Raised {
+    class.as_deref().map_or(raised, Raised::new)
 }
 
 /// Whether it has the leaves of the program, as lowering has them.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::treedef::{Label, Treedef};
 use super::wrapper::Options;
 use crate::case::{Array, Class, Dtype, Effect, Integer, Name, Param};
+use crate::spec::{Equality, ModuleHash, PartitionSpecs, Profile};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
 pub type Obj = Rc<Kind>;
@@ -34,6 +35,23 @@ pub struct ClassObject {
     pub class: Class,
     /// The class of the case that it is a subclass of.
     pub base: Option<Rc<ClassObject>>,
+    /// How its instances hash, if it is a Module's.
+    pub hashed: ModuleHash,
+}
+
+/// How objects of libraries compare and hash, at the versions of a profile.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ways {
+    pub treedefs: Equality,
+    pub specs: PartitionSpecs,
+    pub modules: ModuleHash,
+}
+
+impl Ways {
+    pub fn of(profile: &Profile) -> Self {
+        let treedefs = profile.tables.iter().find_map(|table| table.tree).unwrap_or_default();
+        Self { treedefs, specs: profile.partition_specs, modules: profile.modules_hash }
+    }
 }
 
 impl ClassObject {
@@ -79,7 +97,8 @@ pub enum Kind {
     ShapeDtypeStruct(Arc<Array>),
     /// A reference to an array, which is compared by its identity.
     ArrayRef(Arc<Array>),
-    PartitionSpec(Vec<Option<Name>>),
+    /// With how it compares with tuples.
+    PartitionSpec(Vec<Option<Name>>, PartitionSpecs),
     Treedef(Treedef),
     Class(Rc<ClassObject>),
     /// An instance of a namedtuple class: also a tuple.
@@ -137,8 +156,8 @@ pub enum Kind {
     },
     /// The `BoundMethod` of an `equinox.Module`: itself a Module.
     ModuleMethod(Obj),
-    /// A wrapper of equinox (`filter_jit(f)`): a Module whose only leaf is the function.
-    ModuleWrapper(&'static str, Obj),
+    /// A wrapper of equinox (`filter_jit(f)`): a Module whose only leaf is the function. With how it hashes.
+    ModuleWrapper(&'static str, Obj, ModuleHash),
     /// A `jax.jit(f)`: its body is the look-up of `f`.
     Jitted(Obj),
     /// The wrapper of the function under test with its options, where that is what is traced.

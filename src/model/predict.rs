@@ -15,7 +15,7 @@ use super::digest::Digest;
 use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
 use super::key::{Ingredients, Key, Primitive};
-use super::object::{Obj, Raised};
+use super::object::{Obj, Raised, Ways};
 use super::persistent::File;
 use super::running::{body_output, shardings_are_known};
 use super::signature::Signature;
@@ -144,7 +144,7 @@ impl<'c> Simulation<'c> {
     }
 
     fn names(case: &Case, profile: &Profile) -> Namespace {
-        Namespace::of(case, profile.tables.iter().find_map(|table| table.tree).unwrap_or_default())
+        Namespace::of(case, Ways::of(profile))
     }
 
     fn among(names: Namespace, case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
@@ -164,7 +164,7 @@ impl<'c> Simulation<'c> {
             names,
             function,
             views: [false, true].map(|x64| Rc::new(Views::of(profile, x64))),
-            options: Options::of(&case.options),
+            options: Options::of(&case.options, profile),
             wrappers,
             generations,
             tables,
@@ -275,7 +275,7 @@ impl<'c> Simulation<'c> {
 
     /// What the function of `call` is wrapped with.
     fn options_of(&self, call: &Call) -> Options {
-        call.options.as_ref().map_or_else(|| self.options.clone(), Options::of)
+        call.options.as_ref().map_or_else(|| self.options.clone(), |asked| Options::of(asked, self.profile))
     }
 
     /// Whether it matters to a call which objects its leaves are: for their buffers, or the numbers that they hold.
@@ -429,7 +429,7 @@ impl<'c> Simulation<'c> {
             }
             _ => None,
         };
-        if let (Ok(arguments), Ok(_), Via::Call | Via::Vmap) = (&sorted, &outcome, call.via) {
+        if let (Ok(arguments), Ok(_), Via::Call | Via::Vmap, false) = (&sorted, &outcome, call.via, bypassed) {
             self.gone.donate(arguments, &ambient);
         }
         if let (Ok(arguments), Ok(Served { program: Some(program), .. }), Via::Compile) = (&sorted, &outcome, call.via)
@@ -527,7 +527,7 @@ impl<'c> Simulation<'c> {
                 Ambient::of(&shared(&self.case.context), &shared(&call.context), self.profile, &self.names)?
             }
         };
-        ambient.never_fast |= call.effect.is_some();
+        ambient.never_fast |= call.effect.is_some_and(|effect| self.profile.is_slow(effect));
         Ok(Rc::new(ambient))
     }
 
@@ -564,13 +564,17 @@ impl<'c> Simulation<'c> {
             function.ok_or_else(|| ModelError::Unsupported("compiled objects of lost functions".to_owned()))?;
         let options = compiled.call_options();
         let views = self.views(ambient.x64);
-        let (function, options, objects) = (&function, &options, false);
+        let objects = self.objects_matter(&options, ambient);
+        let (function, options) = (&function, &options);
         let sorted = sort(self.profile, &Invocation { function, args, kwargs, options, views, called: &[], objects });
         let outcome = match &sorted {
             Err(raised) => Err(raised.clone()),
             // What was compiled can't be run as it stands.
             Ok(_) if ambient.bypasses => Err(Raised::new("ValueError")),
-            Ok(arguments) => compiled.takes(arguments, self.profile)?,
+            Ok(arguments) => match compiled.takes(arguments, self.profile)? {
+                Ok(()) => self.gone.refused(arguments, self.profile, compiled.was_called).map_or(Ok(()), Err),
+                refused => refused,
+            },
         };
         let stale = match (&outcome, &sorted) {
             (Ok(()), Ok(arguments)) if compiled.sees_everything() => {
@@ -594,6 +598,10 @@ impl<'c> Simulation<'c> {
             (None, Ok(()), Ok(arguments)) => Some(body_output(arguments, options, ambient)),
             _ => None,
         };
+        if let (Ok(()), Ok(arguments)) = (&outcome, &sorted) {
+            self.gone.donate(arguments, ambient);
+            self.compiled.entry(number).and_modify(|compiled| compiled.was_called = true);
+        }
         self.names.returned(returned);
         let verdict = outcome.map_or_else(|Raised(class)| Verdict::Error(class), |()| Verdict::HIT);
         Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale })

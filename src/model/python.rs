@@ -11,8 +11,11 @@ use std::rc::Rc;
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
+use super::flatten::{Flat, FlattenErrors, flatten};
 use super::object::{Kind, Obj, Raised};
-use crate::case::{Class, Dtype, EqPolicy, HashPolicy, Library};
+use super::treedef::Root;
+use crate::case::{Class, Dtype, EqPolicy, HashPolicy, Library, Name};
+use crate::spec::{ModuleHash, PartitionSpecs};
 
 /// `a is b`
 pub fn is(a: &Obj, b: &Obj) -> bool {
@@ -200,7 +203,13 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             Ok(dtype_called(name) == Some(*dtype))
         }
         (Kind::ShapeDtypeStruct(a), Kind::ShapeDtypeStruct(b)) => Ok(a == b),
-        (Kind::PartitionSpec(a), Kind::PartitionSpec(b)) => Ok(a == b),
+        (Kind::PartitionSpec(a, _), Kind::PartitionSpec(b, _)) => Ok(a == b),
+        (Kind::PartitionSpec(axes, by), Kind::Tuple(items) | Kind::Namedtuple(_, items))
+        | (Kind::Tuple(items) | Kind::Namedtuple(_, items), Kind::PartitionSpec(axes, by))
+            if *by != PartitionSpecs::Apart =>
+        {
+            sequences_equal(&as_items(axes), items)
+        }
         (Kind::Treedef(a), Kind::Treedef(b)) => a.equal(b),
         (Kind::Treedef(treedef), _) | (_, Kind::Treedef(treedef)) if !treedef.by.treedef_equals_others => {
             Err(Raised::new("TypeError"))
@@ -211,14 +220,14 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             Ok(is(a, b) && one == other)
         }
         (Kind::ModuleMethod(a), Kind::ModuleMethod(b)) => equal(a, b),
-        (Kind::ModuleWrapper(a, f), Kind::ModuleWrapper(b, g)) => Ok(a == b && same_or_equal(f, g)?),
+        (Kind::ModuleWrapper(a, f, _), Kind::ModuleWrapper(b, g, _)) => Ok(a == b && same_or_equal(f, g)?),
         (Kind::Record { class, .. }, _) if matches!(class.root(), Class::NnxModule { .. }) => Ok(is(a, b)),
-        (Kind::Record { class: a, fields: f }, Kind::Record { class: b, fields: g }) => {
-            if !Rc::ptr_eq(a, b) {
+        (Kind::Record { class: one, fields: f }, Kind::Record { class: other, fields: g }) => {
+            if !Rc::ptr_eq(one, other) {
                 return Ok(false);
             }
-            if matches!(a.root(), Class::Module { .. }) {
-                return f.iter().zip(g).try_fold(true, |same, ((_, a), (_, b))| Ok(same && module_fields_equal(a, b)?));
+            if let Class::Module { .. } = one.root() {
+                return trees_equal(a, b);
             }
             let values = |fields: &[(_, Obj)]| fields.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>();
             sequences_equal(&values(f), &values(g))
@@ -314,15 +323,33 @@ pub fn collapse<V>(items: Vec<(Obj, V)>) -> Result<Vec<(Obj, V)>, Raised> {
     Ok(kept)
 }
 
-/// `equinox.tree_equal` of two fields: arrays are equal if they are all of the same, and that raises nothing.
-fn module_fields_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
-    match (&**a, &**b) {
-        (Kind::Array(a), Kind::Array(b)) => {
-            Ok(a.shape == b.shape && a.dtype == b.dtype && a.fill.unwrap_or(1) == b.fill.unwrap_or(1))
-        }
-        (Kind::Array(_), _) | (_, Kind::Array(_)) => Ok(false),
-        _ => equal(a, b),
+/// `equinox.tree_equal`: arrays are equal if they are all of the same, and that raises nothing.
+fn trees_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
+    let (mine, others) = (leaves(a)?, leaves(b)?);
+    if !mine.treedef.equal(&others.treedef)? {
+        return Ok(false);
     }
+    for ((_, a), (_, b)) in mine.leaves.iter().zip(&others.leaves) {
+        let is_same = match (&**a, &**b) {
+            (Kind::Array(a), Kind::Array(b)) => {
+                a.shape == b.shape && a.dtype == b.dtype && a.fill.unwrap_or(1) == b.fill.unwrap_or(1)
+            }
+            (Kind::NumpyScalar(a, x), Kind::NumpyScalar(b, y)) => a == b && x == y,
+            (Kind::Array(_), Kind::NumpyScalar(..)) | (Kind::NumpyScalar(..), Kind::Array(_)) => arrays_equal(a, b)?,
+            (Kind::Array(_) | Kind::NumpyScalar(..), _) | (_, Kind::Array(_) | Kind::NumpyScalar(..)) => false,
+            _ => equal(a, b)?,
+        };
+        if !is_same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The leaves of a tree, and its structure.
+fn leaves(tree: &Obj) -> Result<Flat, Raised> {
+    let errors = FlattenErrors { dict: "ValueError", default_dict: "TypeError", none_key: None };
+    flatten(Root::Called("tree".into()), tree, &errors)
 }
 
 /// `bool(a == b)` where one is an array: elementwise, and only a single element has a truth.
@@ -333,6 +360,14 @@ fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         // A jax.Array leaves the comparison with what it doesn't know to the other side.
         return Ok(false);
     }
+    let prng = |obj: &Obj| match &**obj {
+        Kind::Array(array) => array.prng(),
+        _ => None,
+    };
+    if prng(a) != prng(b) {
+        // Keys are equal to no numbers, and not to keys of other implementations: the operation doesn't take both.
+        return Err(Raised::new("TypeError"));
+    }
     let (a_shape, b_shape) = (array_shape(a)?, array_shape(b)?);
     if broadcast(&a_shape, &b_shape).map(|shape| shape.iter().product::<u64>()) != Some(1) {
         return Err(Raised::new("ValueError"));
@@ -341,6 +376,12 @@ fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Some(a), Some(b)) => numbers_equal(a, b),
         _ => false,
     })
+}
+
+/// The axes of a PartitionSpec as a tuple has them.
+fn as_items(axes: &[Option<Name>]) -> Vec<Obj> {
+    let item = |axis: &Option<Name>| axis.as_ref().map_or(Kind::None, |name| Kind::Str(name.to_string()));
+    axes.iter().map(|axis| Rc::new(item(axis))).collect()
 }
 
 /// The items of what NumPy takes for a sequence.
@@ -428,7 +469,8 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::Dtype(dtype) => ("dtype", dtype).hash(&mut hasher),
         Kind::ScalarType(dtype) | Kind::JaxScalarType(dtype) => ("type", dtype).hash(&mut hasher),
         Kind::ShapeDtypeStruct(array) => ("struct", array).hash(&mut hasher),
-        Kind::PartitionSpec(axes) => ("spec", axes).hash(&mut hasher),
+        Kind::PartitionSpec(axes, PartitionSpecs::Tuples) => return hash(&Rc::new(Kind::Tuple(as_items(axes)))),
+        Kind::PartitionSpec(axes, _) => ("spec", axes).hash(&mut hasher),
         Kind::Treedef(treedef) => treedef.structure_hash().hash(&mut hasher),
         Kind::List(_)
         | Kind::Set(_)
@@ -455,6 +497,12 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
             }
         }
         Kind::Record { class, fields } => match class.root() {
+            Class::Module { .. } if class.hashed == ModuleHash::Leaves => {
+                "record".hash(&mut hasher);
+                for (_, leaf) in leaves(obj)?.leaves {
+                    hash(&leaf)?.hash(&mut hasher);
+                }
+            }
             Class::PlainDataclass { frozen: true, .. } | Class::Module { .. } => {
                 "record".hash(&mut hasher);
                 for (_, value) in fields {
@@ -468,7 +516,8 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::Method { of, name, .. } => ("method", identity_hash(of), name).hash(&mut hasher),
         Kind::ModuleMethod(of) => ("module method", hash(of)?).hash(&mut hasher),
         // The hash of a Module is that of its leaves; some of these wrappers' leaves are dicts.
-        Kind::ModuleWrapper("filter_jit", _) => "filter_jit".hash(&mut hasher),
+        Kind::ModuleWrapper(by, func, ModuleHash::Leaves) => (by, hash(func)?).hash(&mut hasher),
+        Kind::ModuleWrapper("filter_jit", ..) => "filter_jit".hash(&mut hasher),
         Kind::ModuleWrapper(..) => return Err(Raised::new("TypeError")),
         Kind::None | Kind::Ellipsis => discriminant(kind).hash(&mut hasher),
         Kind::Class(class) => Rc::as_ptr(class).hash(&mut hasher),
@@ -636,9 +685,9 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Bytearray(text) => format!("bytearray(b'{text}')"),
         Kind::ShapeDtypeStruct(array) => format!("ShapeDtypeStruct({array})"),
         Kind::ArrayRef(array) => format!("Ref({array})"),
-        Kind::PartitionSpec(_) => "P(…)".to_owned(),
+        Kind::PartitionSpec(..) => "P(…)".to_owned(),
         Kind::Treedef(_) => "PyTreeDef(…)".to_owned(),
-        Kind::ModuleWrapper(by, func) => format!("{by}({})", repr(func)),
+        Kind::ModuleWrapper(by, func, _) => format!("{by}({})", repr(func)),
         Kind::Ellipsis => "...".to_owned(),
         Kind::Object { called, .. } => called.clone().unwrap_or_else(|| "<object>".to_owned()),
     }

@@ -197,7 +197,7 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
 }
 
 /// Into how many parts a sharding splits what it is for; none where it is on each device as a whole.
-fn split(at: &Placement) -> Option<String> {
+pub(super) fn split(at: &Placement) -> Option<String> {
     partition(at).filter(|words| !words.starts_with("[]"))
 }
 

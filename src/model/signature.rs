@@ -9,6 +9,8 @@ use crate::case::{ArgName, Name, Param};
 #[derive(Default)]
 pub struct Signature<'c> {
     pub positional: Vec<&'c Name>,
+    /// How many of them, the first ones, can't be passed by name.
+    pub positional_only: usize,
     pub rest: Option<Option<&'c Name>>,
     pub keyword_only: Vec<&'c Name>,
     pub keywords: Option<&'c Name>,
@@ -57,7 +59,7 @@ impl<'c> Signature<'c> {
         | Kind::Wrapper(inner, _)
         | Kind::Checkpointed(inner)
         | Kind::Mapped(inner)
-        | Kind::ModuleWrapper(_, inner)
+        | Kind::ModuleWrapper(_, inner, _)
         | Kind::Opaque(inner) = &**function
         {
             function = inner;
@@ -74,6 +76,7 @@ impl<'c> Signature<'c> {
         let mut signature = Self::default();
         for param in params {
             match param {
+                Param::Plain(ArgName::Slash) => signature.positional_only = signature.positional.len(),
                 Param::Plain(ArgName::Positional(rest)) => signature.rest = Some(rest.as_ref()),
                 Param::Plain(ArgName::Keyword(name)) => signature.keywords = Some(name),
                 Param::Plain(ArgName::One(name)) | Param::Default { name, .. } => {
@@ -93,14 +96,14 @@ impl<'c> Signature<'c> {
 
     /// What is left of it for a `functools.partial` that binds so many positions and these names; nothing if it can't.
     fn bound(mut self, args: usize, kwargs: &'c [(Name, Obj)]) -> Option<Self> {
-        let is_known =
-            |name: &Name| self.positional.iter().skip(args).chain(&self.keyword_only).any(|known| *known == name);
+        let is_known = |name: &Name| self.named_after(args).any(|known| known == name);
         if (args > self.positional.len() && !matches!(self.rest, Some(Some(_))))
             || !(self.keywords.is_some() || kwargs.iter().all(|(name, _)| is_known(name)))
         {
             return None;
         }
         self.positional.drain(..args.min(self.positional.len()));
+        self.positional_only = self.positional_only.saturating_sub(args);
         // What comes after a name that is bound can't be passed by position any more.
         let is_bound = |known: &Name| kwargs.iter().any(|(name, _)| name == known);
         if let Some(first) = self.positional.iter().position(|known| is_bound(known)) {
@@ -111,6 +114,21 @@ impl<'c> Signature<'c> {
         }
         self.defaults.extend(self.keyword_only.iter().filter(|known| is_bound(known)));
         Some(self)
+    }
+
+    /// The parameters that can be passed by name beside so many by position.
+    fn named_after(&self, args: usize) -> impl Iterator<Item = &'c Name> {
+        self.positional.iter().skip(args.max(self.positional_only)).chain(&self.keyword_only).copied()
+    }
+
+    /// Whether a parameter has that name that can't be passed by it.
+    pub fn is_positional_only(&self, name: &Name) -> bool {
+        self.positional.iter().take(self.positional_only).any(|known| *known == name)
+    }
+
+    /// Whether a parameter of that name can be passed by it.
+    pub fn has_named(&self, name: &Name) -> bool {
+        self.named_after(0).any(|known| known == name)
     }
 
     /// How many parameters there are.
@@ -139,14 +157,11 @@ impl<'c> Signature<'c> {
         let takes_rest = matches!(self.rest, Some(Some(_)));
         (args <= self.positional.len() || takes_rest)
             && kwargs.iter().all(|(name, _)| {
-                self.positional.iter().skip(args).chain(&self.keyword_only).any(|known| *known == name)
-                    || (self.keywords.is_some() && !self.positional.iter().take(args).any(|taken| *taken == name))
+                let taken = self.positional.iter().take(args).skip(self.positional_only);
+                self.named_after(args).any(|known| known == name)
+                    || (self.keywords.is_some() && !taken.into_iter().any(|taken| *taken == name))
             })
-            && self
-                .positional
-                .iter()
-                .skip(args)
-                .chain(&self.keyword_only)
-                .all(|name| named(name) || self.defaults.contains(name))
+            && self.positional.iter().take(self.positional_only).skip(args).all(|name| self.defaults.contains(name))
+            && self.named_after(args).all(|name| named(name) || self.defaults.contains(&name))
     }
 }

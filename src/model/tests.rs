@@ -4,21 +4,24 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::build::Namespace;
-use super::object::{Obj, Raised};
+use super::object::{Obj, Raised, Ways};
 use super::python;
 use crate::case::text::from_yaml;
 use crate::case::{Case, Value};
 use crate::spec::Equality;
 
 /// Treedefs that can be compared with anything.
-const LENIENT: Equality = Equality {
-    same_type: false,
-    hash: true,
-    identity: true,
-    equal: true,
-    treedef_equals_others: true,
-    any_dataclass: false,
-};
+fn lenient() -> Ways {
+    let treedefs = Equality {
+        same_type: false,
+        hash: true,
+        identity: true,
+        equal: true,
+        treedef_equals_others: true,
+        any_dataclass: false,
+    };
+    Ways { treedefs, ..Ways::default() }
+}
 
 const CLASSES: &str = "\
 {classes: {
@@ -29,7 +32,7 @@ const CLASSES: &str = "\
 
 fn objects(a: &str, b: &str) -> (Obj, Obj) {
     let case: Case = from_yaml(CLASSES).unwrap();
-    let names = Namespace::of(&case, LENIENT).complete().unwrap();
+    let names = Namespace::of(&case, lenient()).complete().unwrap();
     let build = |text: &str| names.build(&from_yaml::<Value>(text).unwrap()).unwrap();
     (build(a), build(b))
 }
@@ -110,7 +113,7 @@ fn the_unhashable(#[case] value: &str) {
 proptest! {
     #[test]
     fn equal_numbers_hash_alike(n in -1000_i64..1000) {
-        let names = Namespace::of(&Case::default(), LENIENT);
+        let names = Namespace::of(&Case::default(), lenient());
         let float = names.build(&Value::Float(n as f64)).unwrap();
         let int = names.build(&Value::Int(n.into())).unwrap();
         prop_assert_eq!(python::equal(&int, &float), Ok(true));

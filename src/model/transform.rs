@@ -100,6 +100,11 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
     })
 }
 
+/// Whether there is a derivative by it.
+pub fn leaf_has_tangent(leaf: Leaf<'_>) -> bool {
+    has_tangent(&leaf.aval)
+}
+
 fn has_tangent(aval: &Aval) -> bool {
     (aval.dtype.is_float() || aval.dtype.is_complex()) && aval.prng.is_none()
 }
@@ -110,11 +115,10 @@ pub fn differentiated(
     via: Via,
     mut arguments: Arguments,
 ) -> Result<Result<Arguments, Raised>, ModelError> {
-    let has_tangent = |leaf: Leaf<'_>| has_tangent(&leaf.aval);
-    if via == Via::Jvp && !arguments.leaves.iter().all(has_tangent) {
+    if via == Via::Jvp && !arguments.leaves.iter().all(leaf_has_tangent) {
         return Ok(Err(Raised::new("TypeError")));
     }
-    if !arguments.leaves.iter().any(has_tangent) {
+    if !arguments.leaves.iter().any(leaf_has_tangent) {
         match profile.transformations.without_tangents {
             WithoutTangents::Plain | WithoutTangents::Called => arguments.without_tangents = true,
             WithoutTangents::Apart => arguments.without_tangents = via == Via::Jvp,

@@ -272,13 +272,23 @@ impl Treedef {
 
     /// Whether no node differs.
     pub fn same(&self, other: &Self, by: Equality) -> Result<bool, Raised> {
+        self.compared(other, by, |_, raised| raised)
+    }
+
+    /// The same; what the comparison of the data of a node raises is `shown` so.
+    pub fn compared(
+        &self,
+        other: &Self,
+        by: Equality,
+        shown: impl Fn(NodeKind, Raised) -> Raised,
+    ) -> Result<bool, Raised> {
         for (a, b) in self.nodes().iter().zip(other.nodes()) {
             let (mine, others) = (a.data(), b.data());
             if !a.same_kind(b, by) || a.arity != b.arity || mine.len() != others.len() {
                 return Ok(false);
             }
             for ((_, mine), (_, others)) in mine.iter().zip(others) {
-                if !a.same_data(mine, others, by)? {
+                if !a.same_data(mine, others, by).map_err(|raised| shown(a.kind, raised))? {
                     return Ok(false);
                 }
             }
@@ -303,6 +313,11 @@ impl Path {
     /// The path of a node.
     pub(super) fn new(tree: &Rc<Tree>, node: u32) -> Self {
         Self { tree: Rc::clone(tree), node }
+    }
+
+    /// The name of an argument that is passed by name, where the path is that of one.
+    pub fn root(&self) -> Option<&Name> {
+        if let Root::Named(name) = &self.tree.root { Some(name) } else { None }
     }
 
     /// The labels on the way, from the root.

@@ -23,8 +23,8 @@ pub struct View {
 }
 
 impl View {
-    fn of(kind: LeafKind, aval: impl FnOnce() -> Option<Aval>, profile: &Profile) -> Self {
-        let rule = profile.leaves.iter().position(|rule| rule.kind.contains(&kind));
+    fn of(kind: LeafKind, dtype: Option<Dtype>, aval: impl FnOnce() -> Option<Aval>, profile: &Profile) -> Self {
+        let rule = profile.leaves.iter().position(|rule| rule.is_of(kind, dtype));
         let dynamic = rule.map(|i| &profile.leaves[i]).filter(|rule| rule.role == Role::Dynamic);
         let aval = dynamic.and_then(|rule| {
             let mut aval = aval()?;
@@ -71,7 +71,17 @@ impl<'p> Views<'p> {
 
     /// What `value` is; [`Self::of_array`] says it of arrays, too.
     pub fn of_value(&self, value: &Obj) -> View {
-        View::of(leaf_kind(value, self.x64), || aval(value, self.x64), self.profile)
+        let dtype = if let Kind::NumpyScalar(dtype, _) = &**value { Some(*dtype) } else { None };
+        View::of(leaf_kind(value, self.x64), dtype, || aval(value, self.x64), self.profile)
+    }
+
+    /// Whether `value` is traced, static or refused.
+    pub fn role(&self, value: &Obj) -> Option<Role> {
+        let rule = match &**value {
+            Kind::Array(array) => self.of_array(array).1.rule,
+            _ => self.of_value(value).rule,
+        };
+        rule.map(|i| self.profile.leaves[i].role)
     }
 
     /// The number of what `array` is, and what it is.
@@ -82,7 +92,8 @@ impl<'p> Views<'p> {
             return (*number, Rc::clone(&views[*number]));
         }
         let mut made = || {
-            views.push(Rc::new(View::of(array_kind(array), || Some(array_aval(array, self.x64)), self.profile)));
+            let (kind, dtype) = (array_kind(array), Some(array.dtype));
+            views.push(Rc::new(View::of(kind, dtype, || Some(array_aval(array, self.x64)), self.profile)));
             views.len() - 1
         };
         let number = if few.len() < FEW {
@@ -185,10 +196,7 @@ fn array_aval(array: &Array, x64: bool) -> Aval {
             Library::Numpy { .. } => array.dtype.canonical(x64),
             Library::Jax { .. } | Library::Key { .. } => array.dtype,
         },
-        prng: match array.library {
-            Library::Key { prng, .. } => Some(prng),
-            _ => None,
-        },
+        prng: array.prng(),
         is_ref: false,
         weak: matches!(array.library, Library::Jax { weak: true, .. }),
         strong_when_missed: false,

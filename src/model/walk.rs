@@ -12,10 +12,10 @@ use super::object::{Kind, Obj, Raised};
 use super::predict::Simulation;
 use super::running::{devices, placements_agree, returning_raises};
 use super::table::{NEVER_FAST, Program};
-use super::transform::passed;
+use super::transform::{leaf_has_tangent, passed};
 use super::wrapper::Options;
-use crate::case::{Effect, JitOptions, Layer, LayerSet, Via};
-use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, Table, TableName};
+use crate::case::{Effect, JitOptions, Layer, LayerSet, Name, Via};
+use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, Profile, Table, TableName};
 
 /// How a call was served.
 pub(super) struct Served {
@@ -93,6 +93,10 @@ impl<'c> Simulation<'c> {
                 if let Some(raised) = missing_raises() {
                     return Err(raised);
                 }
+                if let Some(class) = self.no_rule_for(call) {
+                    self.walk_below(call, body_raises, Layer::Trace)?;
+                    return Err(Raised::new(class));
+                }
                 let served = self.walk_below(call, body_raises, Layer::Compile)?;
                 return Ok(Served { missed: served.missed.with(Layer::Dispatch), ..served });
             }
@@ -107,8 +111,9 @@ impl<'c> Simulation<'c> {
             match self.consult(TableName::Dispatch, function, fast, None)? {
                 (Some(NEVER_FAST), _) => {}
                 (Some(program), _) => {
-                    let twice = uses_a_donated_one(call.arguments, call.ambient).then(|| Raised::new("ValueError"));
-                    let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_fast()).or(twice);
+                    let is_misfit = uses_a_donated_one(call.arguments, call.ambient) || are_shifted(fast, call);
+                    let misfit = is_misfit.then(|| Raised::new("ValueError"));
+                    let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_fast()).or(misfit);
                     let raised = raised.or_else(|| self.copying_raises(call, true)).or_else(|| returning_raises(call));
                     return raised
                         .map_or(Ok(Served { missed: LayerSet::NONE, program: Some(program), is_new: false }), Err);
@@ -116,14 +121,18 @@ impl<'c> Simulation<'c> {
                 (None, key) => dispatch_key = key,
             }
         }
+        let is_reserved = |name: &Name| self.profile.reserved_names.contains(name);
         let outcome = match missing_raises() {
+            None if call.arguments.form.keywords.iter().any(is_reserved) => Err(Raised::new("TypeError")),
             None => self.walk_below(call, body_raises, deepest),
             Some(raised) => Err(raised),
         };
         self.explain_dispatch(function, dispatch_key.as_ref(), &outcome)?;
         // A call that fails leaves an entry in the fast path all the same, which then is never fast.
         let program = match &outcome {
-            Ok(Served { program: Some(program), .. }) if !call.ambient.never_fast && !has_effect(function) => *program,
+            Ok(Served { program: Some(program), .. }) if !call.ambient.never_fast && !self.has_effect(function) => {
+                *program
+            }
             _ => NEVER_FAST,
         };
         self.file(TableName::Dispatch, function, dispatch_key, program)?;
@@ -271,6 +280,9 @@ impl<'c> Simulation<'c> {
 
     fn trace(&mut self, call: &Ingredients<'_>, body_raises: Option<Raised>) -> Result<Traced, Raised> {
         let function = call.function;
+        if let Some(class) = self.profile.name_passed_twice.as_deref().filter(|_| call.arguments.names_twice) {
+            return Err(Raised::new(class));
+        }
         let (resources, resources_key) = self.consult(TableName::Resources, function, call, None)?;
         let (traced, trace_key) = self.consult(TableName::Trace, function, call, None)?;
         let blocked = traced == Some(NEVER_FAST);
@@ -312,7 +324,7 @@ impl<'c> Simulation<'c> {
             Kind::Wrapper(inner, options) if self.profile.keyed_by == KeyedBy::Function => {
                 self.inner_runs(inner, options, call, raises)
             }
-            Kind::ModuleWrapper("filter_jit", inner) => match call.invocation {
+            Kind::ModuleWrapper("filter_jit", inner, _) => match call.invocation {
                 Some(outer) if self.profile.arguments == ArgumentStyle::Partition => {
                     let called = Invocation { function: inner, ..*outer };
                     let arguments = sort(self.profile, &called)?;
@@ -321,8 +333,10 @@ impl<'c> Simulation<'c> {
                     let inside = Ingredients { arguments, invocation: Some(&called), generation: 0, ..*call };
                     self.is_looked_up(inner, TableName::Trace, &inside, raises)
                 }
-                _ => self.is_looked_up(inner, TableName::Trace, call, raises),
+                // It jits a function of its own, which has the wrapped one as an argument.
+                _ => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
+            Kind::ModuleWrapper("filter_grad", inner, _) => self.body_runs(inner, call, raises),
             // It takes arrays alone, whatever is static outside.
             Kind::Checkpointed(inner) => match self.as_written(call) {
                 Some(outer) => {
@@ -333,14 +347,14 @@ impl<'c> Simulation<'c> {
                 }
                 None => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
-            Kind::Mapped(inner) => {
+            Kind::Mapped(inner) | Kind::ModuleWrapper(_, inner, _) => {
                 let arguments = &call.arguments.clone().unbatched()?;
                 self.body_runs(inner, &Ingredients { arguments, invocation: None, ..*call }, raises)
             }
             // These call what they wrap.
             Kind::Opaque(inner) | Kind::Wrapper(inner, _) => self.body_runs(inner, call, raises),
             Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } => {
-                match self.as_written(call) {
+                match call.invocation.filter(|_| call.via != Via::Vmap) {
                     Some(outer) if looks_up(func) => {
                         let args: Vec<Obj> = args.iter().chain(outer.args).cloned().collect();
                         let mut named = kwargs.clone();
@@ -441,6 +455,23 @@ impl<'c> Simulation<'c> {
         }
     }
 
+    /// Whether the body that runs has an effect which jax keeps off the fast path.
+    fn has_effect(&self, function: &Obj) -> bool {
+        let is_slow = |effect| self.profile.is_slow(effect);
+        matches!(&**body(function), Kind::Function(function) if function.effect.is_some_and(is_slow))
+    }
+
+    /// What a transformation raises of a body that it has no rule for, which is traced before.
+    fn no_rule_for(&self, call: &Ingredients<'_>) -> Option<&'c str> {
+        let is_pure = matches!(&**body(call.function), Kind::Function(body) if body.effect == Some(Effect::Pure));
+        let profile: &'c Profile = self.profile;
+        match call.via {
+            Via::Vmap => profile.transformations.pure_callback_under_vmap.as_deref(),
+            _ => call.arguments.leaves.iter().any(leaf_has_tangent).then_some("ValueError"),
+        }
+        .filter(|_| is_pure)
+    }
+
     /// The program of the primitive with these parameters.
     pub(super) fn primitive(&mut self, primitive: &Rc<Primitive>) -> Program {
         if let Some((_, program)) = self.primitives.iter().find(|(known, _)| known == primitive) {
@@ -467,6 +498,16 @@ fn function_of<'a>(call: &Ingredients<'a>) -> Option<&'a Obj> {
     call.invocation.map(|invocation| invocation.function)
 }
 
+/// Whether the fast path, which overlooks a static argument, hands the program others than it takes.
+fn are_shifted(fast: &Ingredients<'_>, call: &Ingredients<'_>) -> bool {
+    let pairs = fast.arguments.leaves.iter().zip(call.arguments.leaves.iter());
+    let differs = |(given, taken): (Leaf<'_>, Leaf<'_>)| {
+        let aval = |leaf: &Leaf<'_>| (leaf.aval.shape.clone(), leaf.aval.dtype, leaf.aval.prng);
+        taken.kept && aval(&given) != aval(&taken)
+    };
+    !Rc::ptr_eq(&fast.arguments.leaves, &call.arguments.leaves) && pairs.into_iter().any(differs)
+}
+
 /// Whether XLA is asked for an option that it doesn't have: what it has is called like that.
 fn has_unknown_option(options: &JitOptions) -> bool {
     options.compiler_options.iter().flatten().any(|(name, _)| !name.starts_with("xla_"))
@@ -487,9 +528,4 @@ fn looks_up(function: &Obj) -> bool {
 /// (`jax/_src/interpreters/mlir.py`, `lower_jaxpr_to_module`).
 fn is_ordered(function: &Obj) -> bool {
     matches!(&**body(function), Kind::Function(function) if function.effect == Some(Effect::Ordered))
-}
-
-/// Whether the body that runs has an effect, which jax keeps off the fast path.
-fn has_effect(function: &Obj) -> bool {
-    matches!(&**body(function), Kind::Function(function) if function.effect.is_some())
 }

@@ -4,16 +4,32 @@ use std::ops::Deref;
 use std::rc::{Rc, Weak};
 
 use super::object::{Kind, Obj};
-use crate::case::{Form, JitOptions, Name, Value};
-use crate::spec::KeyedBy;
+use crate::case::{Form, InShardings, JitOptions, Name, Value};
+use crate::spec::{KeyedBy, Profile};
 
 /// What a function is wrapped with, which all calls of a wrapper share.
 #[derive(Debug, Clone, Default)]
 pub struct Options(Rc<JitOptions>);
 
 impl Options {
-    pub fn of(asked: &JitOptions) -> Self {
-        Self(Rc::new(asked.resolved().into_owned()))
+    /// What is asked for, as a profile has it.
+    pub fn of(asked: &JitOptions, profile: &Profile) -> Self {
+        let mut options = asked.resolved().into_owned();
+        let is_null =
+            |asked: &InShardings| matches!(asked, InShardings::Each(each) if each.iter().all(Option::is_none));
+        if profile.null_shardings_are_none && options.in_shardings.as_ref().is_some_and(is_null) {
+            options.in_shardings = None;
+        }
+        Self(Rc::new(options))
+    }
+
+    /// The same where these positional arguments, which are static, aren't passed.
+    pub fn without_statics(&self, positions: &[usize]) -> Self {
+        let before = |number: i32| positions.iter().filter(|position| (**position as i64) < i64::from(number)).count();
+        let rest = |number: &i32| number - i32::try_from(before(*number)).unwrap_or(0);
+        let donate_argnums = self.donate_argnums.iter().map(rest).collect();
+        let (static_argnums, static_argnames) = (Vec::new(), Vec::new());
+        Self(Rc::new(JitOptions { static_argnums, static_argnames, donate_argnums, ..JitOptions::clone(self) }))
     }
 
     /// Whether they are those of one wrapper, or of wrappers that share them.

@@ -300,6 +300,8 @@ struct Loader {
     rules: IndexMap<String, (Rule, Origin)>,
     duplicates: Vec<(Rule, Origin)>,
     profiles: Vec<(Profile, Origin)>,
+    /// The implementations that profiles name, those among them that can't be read.
+    implementations: Vec<String>,
     cases: IndexMap<String, (CaseFile, Origin)>,
 }
 
@@ -451,6 +453,8 @@ impl Loader {
     fn profiles(&mut self, readers: &[Reader<'_>]) {
         let known: Vec<&Tree> = readers.iter().map(|reader| &reader.tree).collect();
         for reader in readers {
+            let name = reader.tree.get("profile").and_then(Tree::as_str).map(str::to_owned);
+            self.implementations.extend(name.filter(|name| !self.implementations.contains(name)));
             for tree in overlaid(&reader.tree, &known) {
                 let Some(profile) = self.read::<Profile>(reader, &[], &tree) else { continue };
                 let profile = Profile { tree, ..profile };
@@ -512,12 +516,7 @@ impl Loader {
             group::expand(rule, &known);
             follow::expand(rule, &known);
         }
-        let implementations: Vec<String> = {
-            let mut names: Vec<_> = self.profiles.iter().map(|(profile, _)| profile.profile.clone()).collect();
-            names.sort();
-            names.dedup();
-            names
-        };
+        let implementations = self.implementations.clone();
         let positions: Vec<String> = contexts.positions.keys().cloned().collect();
         for (profile, origin) in self.profiles.clone() {
             for position in &profile.positions {
@@ -559,7 +558,8 @@ impl Loader {
                 }
             }
             if rule.pair.is_some() {
-                for implementation in rule.expect.keys().filter(|name| implementations.contains(name)) {
+                let is_read = |name: &&String| profiles.iter().any(|profile| profile.profile == **name);
+                for implementation in rule.expect.keys().filter(is_read) {
                     let offered: Vec<&String> = profiles
                         .iter()
                         .filter(|profile| profile.profile == *implementation)

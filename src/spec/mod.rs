@@ -31,8 +31,8 @@ pub use mutant::{Answer, Blind, Edit, Mutant, Mutants, Only, Sight};
 pub use pattern::{Bindings, FillError, Holes, Pattern};
 pub use profile::{
     ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey,
-    Held, KeyedBy, LeafComponent, LeafKind, LeafRule, Parameter, Profile, Role, StaticEquality, Table, TableName,
-    Transformations, WithoutTangents,
+    Held, KeyedBy, LeafComponent, LeafKind, LeafRule, ModuleHash, Parameter, PartitionSpecs, Profile, Role,
+    StaticEquality, Table, TableName, Transformations, WithoutTangents,
 };
 pub use rule::{
     Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile,

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::{FlagEffect, Requirement, SourceRef};
-use crate::case::{Dtype, Value};
+use crate::case::{Dtype, Effect, Name, Value};
 
 /// How one implementation builds its keys, at some versions.
 #[derive(Debug, Clone, Deserialize)]
@@ -106,6 +106,24 @@ pub struct Profile {
     /// The exception that an error of XLA becomes where Python runs the program.
     #[serde(default = "runtime_error")]
     pub runtime_error: String,
+    /// How a `PartitionSpec` compares with a tuple of the same axes.
+    #[serde(default)]
+    pub partition_specs: PartitionSpecs,
+    /// What the hash of an `equinox.Module` is made of.
+    #[serde(default)]
+    pub modules_hash: ModuleHash,
+    /// Whether `in_shardings` of nothing but None are none at all.
+    #[serde(default)]
+    pub null_shardings_are_none: bool,
+    /// Names that no argument can be passed by, since Python's part of the call has them (`TypeError`).
+    #[serde(default)]
+    pub reserved_names: Vec<Name>,
+    /// Whether what `jax.pure_callback` returns keeps a program off the fast path, as an effect does.
+    #[serde(default)]
+    pub pure_callbacks_are_slow: bool,
+    /// What tracing raises where a `**kwargs` takes the name of a positional-only parameter, if it raises anything.
+    #[serde(default)]
+    pub name_passed_twice: Option<String>,
     /// Dtypes that the compiler below refuses: no pair is made of them, and the model doesn't predict them.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
@@ -148,6 +166,8 @@ pub struct Transformations {
     pub tracers_are_hashable: bool,
     /// What is lowered where nothing among the arguments has a tangent.
     pub without_tangents: WithoutTangents,
+    /// The exception of `jax.vmap` for a body with a `jax.pure_callback`, if it is one.
+    pub pure_callback_under_vmap: Option<String>,
 }
 
 impl Default for Transformations {
@@ -158,6 +178,7 @@ impl Default for Transformations {
             other_under_grad: type_error(),
             tracers_are_hashable: false,
             without_tangents: WithoutTangents::default(),
+            pure_callback_under_vmap: None,
         }
     }
 }
@@ -284,6 +305,10 @@ impl Parameter {
 pub struct LeafRule {
     /// The kinds.
     pub kind: Vec<LeafKind>,
+    /// The dtypes that it speaks of, where it is not of all.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub dtypes: Vec<Dtype>,
     /// What they are.
     pub role: Role,
     /// The exception of an invalid leaf.
@@ -305,6 +330,49 @@ pub struct LeafRule {
     /// Whether the layers below the fast path take it for strongly typed, although the fast path takes it for weak.
     #[serde(default)]
     pub strong_when_missed: bool,
+}
+
+impl Profile {
+    /// Whether a program with that effect is kept off the fast path.
+    #[must_use]
+    pub fn is_slow(&self, effect: Effect) -> bool {
+        effect != Effect::Pure || self.pure_callbacks_are_slow
+    }
+}
+
+/// How a `PartitionSpec` compares with a tuple of the same axes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PartitionSpecs {
+    /// It is another thing.
+    #[default]
+    Apart,
+    /// It is equal, and hashes otherwise.
+    EqualTuples,
+    /// It is a tuple.
+    Tuples,
+}
+
+/// What the hash of an `equinox.Module` is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ModuleHash {
+    /// Its fields.
+    #[default]
+    Fields,
+    /// The leaves of its tree.
+    Leaves,
+}
+
+impl LeafRule {
+    /// Whether it speaks of leaves of that kind and dtype.
+    #[must_use]
+    pub fn is_of(&self, kind: LeafKind, dtype: Option<Dtype>) -> bool {
+        let is_of_dtype = self.dtypes.is_empty() || dtype.is_some_and(|dtype| self.dtypes.contains(&dtype));
+        self.kind.contains(&kind) && is_of_dtype
+    }
 }
 
 /// What a leaf is.
@@ -399,6 +467,10 @@ pub struct Table {
     /// The parts of the context that are in the key.
     #[serde(default)]
     pub context: Vec<ContextComponent>,
+    /// Whether statics and treedefs are compared before weak types and what surrounds the call, which then are not in the hash
+    /// of a key either: what their comparison raises is raised although these differ.
+    #[serde(default)]
+    pub compares_arguments_first: bool,
     /// The exception that an error in a comparison becomes.
     #[serde(default)]
     pub comparison_raises: ComparisonErrors,
@@ -416,9 +488,12 @@ pub struct ComparisonErrors {
     /// In the comparison of statics.
     #[serde(default)]
     pub statics: Option<String>,
-    /// In the comparison of aux data and dict keys.
+    /// In the comparison of aux data, and of the keys of what is registered, as an OrderedDict is.
     #[serde(default)]
     pub tree: Option<String>,
+    /// In the comparison of the keys of a dict.
+    #[serde(default)]
+    pub dict: Option<String>,
 }
 
 /// The name of a table.

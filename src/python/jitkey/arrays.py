@@ -76,7 +76,7 @@ def shape_dtype_struct(form: Any) -> jax.ShapeDtypeStruct:
     """The aval that the text describes, or with a placement the map, as a placeholder."""
     text, placement = (form, {}) if isinstance(form, str) else (form["aval"], form.get("placement", {}))
     parts = _parse(text)
-    dtype = _key(parts).dtype if parts["key"] else numpy_dtype(parts["dtype"])
+    dtype = _key(parts, contextlib.nullcontext()).dtype if parts["key"] else numpy_dtype(parts["dtype"])
     options = {"weak_type": True} if parts["weak"] else {}
     if parts["device"] is not None:
         options["sharding"] = jax.sharding.SingleDeviceSharding(_device(int(parts["device"])))
@@ -175,19 +175,20 @@ def _subclass(value: np.ndarray, subclass: str) -> np.ndarray:
 def _jax(parts: dict[str, Any], placement: dict[str, Any], *, shared: bool) -> jax.Array:
     try:
         if parts["key"]:
-            return _placed(_key(parts), parts, placement)
-        value = _uncommitted(parts, placement.get("device", 0) if not placement.get("committed") else 0, shared)
-        return _placed(value, parts, placement)
+            return _placed(_key(parts, _made_on(placement)), parts, placement)
+        return _placed(_uncommitted(parts, _made_on(placement), shared), parts, placement)
     except (TypeError, ValueError, KeyError, NotImplementedError) as error:
         raise Unsupported(f"array {parts['dtype'] or parts['key']}: {error}") from error
 
 
-def _uncommitted(parts: dict[str, Any], device: int, shared: bool) -> jax.Array:
-    with contextlib.ExitStack() as stack:
-        if parts["dtype"] in WIDE:
-            stack.enter_context(enable_x64(True))
-        if device:
-            stack.enter_context(jax.default_device(_device(device)))
+def _made_on(placement: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
+    """The context in which an array is made that lives on another device without being committed to it."""
+    device = 0 if placement.get("committed") else placement.get("device", 0)
+    return jax.default_device(_device(device)) if device else contextlib.nullcontext()
+
+
+def _uncommitted(parts: dict[str, Any], made_on: contextlib.AbstractContextManager[Any], shared: bool) -> jax.Array:
+    with enable_x64(True) if parts["dtype"] in WIDE else contextlib.nullcontext(), made_on:
         # device_put compiles nothing, but the array may live in NumPy's memory, which nobody can donate.
         value = (jax.device_put if shared else jnp.asarray)(_filled(parts))
     return _weak(value) if parts["weak"] else value
@@ -243,11 +244,12 @@ def mesh(
     return jax.sharding.Mesh(devices, tuple(axes), axis_types=types)
 
 
-def _key(parts: dict[str, Any]) -> jax.Array:
+def _key(parts: dict[str, Any], made_on: contextlib.AbstractContextManager[Any]) -> jax.Array:
     implementation = _IMPLEMENTATIONS[parts["key"]]
     data = np.asarray(jax.random.key_data(jax.random.key(int(parts["fill"] or 1), impl=implementation)))
     data = np.broadcast_to(data, _shape(parts) + data.shape).copy()
-    return jax.random.wrap_key_data(jnp.asarray(data), impl=implementation)
+    with made_on:
+        return jax.random.wrap_key_data(jnp.asarray(data), impl=implementation)
 
 
 def _device(number: int) -> jax.Device:

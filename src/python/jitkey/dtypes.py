@@ -19,7 +19,9 @@ _NUMPY = {
 _EXTENSIONS = {
     "i2": "int2", "u2": "uint2", "i4": "int4", "u4": "uint4", "bf16": "bfloat16",
     "f8_e4m3fn": "float8_e4m3fn", "f8_e5m2": "float8_e5m2", "f8_e4m3b11fnuz": "float8_e4m3b11fnuz",
-    "f8_e4m3fnuz": "float8_e4m3fnuz", "f8_e5m2fnuz": "float8_e5m2fnuz",
+    "f8_e4m3fnuz": "float8_e4m3fnuz", "f8_e5m2fnuz": "float8_e5m2fnuz", "f8_e3m4": "float8_e3m4",
+    "f8_e4m3": "float8_e4m3", "f8_e8m0fnu": "float8_e8m0fnu", "f6_e2m3fn": "float6_e2m3fn",
+    "f6_e3m2fn": "float6_e3m2fn", "f4_e2m1fn": "float4_e2m1fn",
 }  # fmt: skip
 
 WIDE = frozenset(("i64", "u64", "f64", "c128"))

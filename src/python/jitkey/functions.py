@@ -88,16 +88,30 @@ def new_lambda() -> Callable[..., Any]:
 
 
 def with_effect(effect: str) -> Callable[..., Any]:
-    """A new function whose body prints, in order, or calls back to Python."""
+    """A new function whose body prints, in order, or calls back to Python; purely if all that it returns comes from there."""
 
     def f(*args: Any, **kwargs: Any) -> Any:
         if effect == "ordered":
             jax.debug.callback(_nothing, ordered=True)
-        else:
+        elif effect == "unordered":
             io_callback(_nothing, None)
+        else:
+            returned = jax.tree_util.tree_map(_called_back, (args, kwargs))
+            return body(returned, returned[0], (args, kwargs))
         return body((args, kwargs), args)
 
     return f
+
+
+def _called_back(leaf: Any) -> Any:
+    """A leaf as a callback gives it back."""
+    if not isinstance(leaf, jax.Array) or jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended):
+        return leaf
+    return jax.pure_callback(_same, jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), leaf)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _nothing() -> None:
@@ -149,7 +163,7 @@ def with_signature(params: list[Any], uses: list[str] | None, build: Callable[[A
             names.append(name)
         else:
             written.append(param)
-            if param.strip("*"):
+            if param.strip("*/"):
                 names.append(param.lstrip("*"))
     used = names if uses is None else [name for name in names if name in uses]
     unknown = set(uses or ()) - set(names)

@@ -586,9 +586,12 @@ def _params(objects: Objects, function: Callable[..., Any]) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     starred = False
-    for parameter in signature.parameters.values():
+    by_position = [it for it in signature.parameters.values() if it.kind is it.POSITIONAL_ONLY]
+    for i, parameter in enumerate(signature.parameters.values()):
         if not NAME.match(parameter.name):
             return {}
+        if by_position and i == len(by_position):
+            params.append("/")
         if parameter.kind is parameter.VAR_POSITIONAL:
             params.append(f"*{parameter.name}")
             starred = True
@@ -602,6 +605,8 @@ def _params(objects: Objects, function: Callable[..., Any]) -> dict[str, Any]:
                 params.append(parameter.name)
             else:
                 params.append({"name": parameter.name, "default": objects.value(parameter.default)})
+    if by_position and len(by_position) == len(signature.parameters):
+        params.append("/")
     return {"params": params}
 
 

@@ -24,7 +24,7 @@ from jax._src import pjit
 LAYERS = ("dispatch", "trace", "lower", "compile")
 
 HELPERS = ("_multi_slice", "jit(_multi_slice)")
-"""What jax runs to move an argument to its devices, by the name that its events have since 0.5; it is no part of the program."""
+"""What jax runs to move an argument to its devices; it is no part of the program. Events have its name since 0.6."""
 
 CONVERSIONS = ("convert_element_type", "jit(convert_element_type)")
 """What jax runs to convert an argument of a loop or conditional, by the name of the function or that of its events."""
@@ -51,6 +51,8 @@ class _Watch:
         self.thread = threading.get_ident()
         self.helpers: tuple[str, ...] = HELPERS
         """What runs beside the program, and is no part of it."""
+        self.beside = False
+        """Whether a helper was called last, so that events without a name are its own."""
 
     def note(self, what: str) -> None:
         if self.on and threading.get_ident() == self.thread:
@@ -74,6 +76,7 @@ def observed(missed: list[str], *, counted: bool, dispatched: bool) -> Iterator[
     """
     _watch.seen = set()
     _watch.loaded = False
+    _watch.beside = False
     _watch.on = True
     try:
         yield
@@ -139,7 +142,8 @@ def install(*, converts: bool = False) -> None:
     _watch.helpers = (*HELPERS, *CONVERSIONS) if converts else HELPERS
 
     def hook(*args: Any, **kwargs: Any) -> Any:
-        if name_of(args[0]) not in _watch.helpers:
+        _watch.beside = name_of(args[0]) in _watch.helpers
+        if not _watch.beside:
             _watch.note("dispatch")
         return infer_params(*args, **kwargs)
 
@@ -150,7 +154,7 @@ def install(*, converts: bool = False) -> None:
         # A helper that was loaded isn't compiled either.
         if what == "compile" and _watch.loaded:
             _watch.loaded = False
-        elif what is not None and about.get("fun_name") not in _watch.helpers:
+        elif what is not None and not (about["fun_name"] in _watch.helpers if "fun_name" in about else _watch.beside):
             _watch.note(what)
 
     def listen_to_files(event: str, **_about: Any) -> None:

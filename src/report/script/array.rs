@@ -194,7 +194,7 @@ fn long(dtype: Dtype) -> String {
         "bytes" => "bytes_".to_owned(),
         "object" => "object_".to_owned(),
         "record" => "void".to_owned(),
-        name if name.starts_with("f8_") => name.replacen("f8_", "float8_", 1),
+        name if name.contains('_') => name.replacen('f', "float", 1),
         name if dtype.is_foreign() || dtype.is_float0() => name.to_owned(),
         name => {
             let (kind, bits) = name.split_at(1);
@@ -207,11 +207,6 @@ fn long(dtype: Dtype) -> String {
             format!("{kind}{bits}")
         }
     }
-}
-
-/// Whether NumPy has the dtype only through `ml_dtypes`.
-fn is_extension(dtype: Dtype) -> bool {
-    matches!(dtype.name(), "i2" | "u2" | "i4" | "u4" | "bf16") || dtype.name().starts_with("f8_")
 }
 
 /// The dtype as NumPy's functions take it.
@@ -232,7 +227,7 @@ pub(super) fn numpy(dtype: Dtype) -> String {
 pub(super) fn scalar_type(dtype: Dtype) -> String {
     match dtype.name() {
         "float0" => "jax.dtypes.float0.type".to_owned(),
-        _ if is_extension(dtype) => format!("ml_dtypes.{}", long(dtype)),
+        _ if dtype.is_extension() => format!("ml_dtypes.{}", long(dtype)),
         _ => format!("np.{}", long(dtype)),
     }
 }

@@ -19,6 +19,7 @@ impl Writer<'_> {
                     names.extend(match name {
                         ArgName::One(name) | ArgName::Keyword(name) => Some(name),
                         ArgName::Positional(name) => name.as_ref(),
+                        ArgName::Slash => None,
                     });
                 }
                 Param::Default { name, default } => {
