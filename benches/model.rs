@@ -26,15 +26,33 @@ fn version() -> Version {
     "0.12.0.1".parse().expect("a version")
 }
 
+/// The spec, with pairs of about twenty leaves instead of those that contexts.yaml makes.
+static SPEC_OF_TWENTY: LazyLock<Spec> = LazyLock::new(|| {
+    let mut files = Spec::embedded_files();
+    let contexts = files.iter_mut().find(|file| file.name == "contexts.yaml").expect("there are contexts");
+    let read = |text: &str| serde_yaml::from_str::<serde_yaml::Value>(text).expect("YAML");
+    let (mut all, ours) = (read(&contexts.text), read(include_str!("twenty_leaves.yaml")));
+    all["arguments"] = ours["arguments"].clone();
+    all["wrappers"]["tree"] = ours["wrappers"]["tree"].clone();
+    contexts.text = serde_yaml::to_string(&all).expect("YAML");
+    Spec::from_files(files).expect("a spec")
+});
+static GENERATOR_OF_TWENTY: LazyLock<Generator<'static>> = LazyLock::new(|| {
+    let of_trees = |id: &str| id.starts_with("weak-type/");
+    Generator::new(&SPEC_OF_TWENTY, "jax.jit", &version(), |rule| of_trees(rule.id.as_str()))
+        .expect("there is a profile")
+});
+
 fn main() {
     LazyLock::force(&GENERATOR);
+    LazyLock::force(&GENERATOR_OF_TWENTY);
     divan::main();
 }
 
-fn pairs(source: &mut Source) -> Vec<Pair> {
+fn pairs(generator: &Generator<'_>, source: &mut Source) -> Vec<Pair> {
     let pair = |index| {
-        let plan = GENERATOR.plan(index, source);
-        GENERATOR.pair(&plan, source).ok()
+        let plan = generator.plan(index, source);
+        generator.pair(&plan, source).ok()
     };
     (0..PAIRS).filter_map(pair).collect()
 }
@@ -44,12 +62,12 @@ fn generate(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(PAIRS))
         .with_inputs(|| Source::random(7))
-        .bench_values(|mut source| pairs(&mut source));
+        .bench_values(|mut source| pairs(&GENERATOR, &mut source));
 }
 
 #[divan::bench]
 fn predict_and_compare(bencher: Bencher<'_, '_>) {
-    let made = pairs(&mut Source::random(7));
+    let made = pairs(&GENERATOR, &mut Source::random(7));
     bencher.counter(ItemsCount::new(made.len())).bench(|| made.iter().filter(|pair| agrees(pair)).count());
 }
 
@@ -58,7 +76,16 @@ fn generate_predict_and_compare(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(PAIRS))
         .with_inputs(|| Source::random(7))
-        .bench_values(|mut source| pairs(&mut source).iter().filter(|pair| agrees(pair)).count());
+        .bench_values(|mut source| pairs(&GENERATOR, &mut source).iter().filter(|pair| agrees(pair)).count());
+}
+
+/// As above, with the rules of weak_type and about twenty leaves in each call.
+#[divan::bench]
+fn generate_predict_and_compare_twenty_leaves(bencher: Bencher<'_, '_>) {
+    bencher
+        .counter(ItemsCount::new(PAIRS))
+        .with_inputs(|| Source::random(7))
+        .bench_values(|mut source| pairs(&GENERATOR_OF_TWENTY, &mut source).iter().filter(|pair| agrees(pair)).count());
 }
 
 fn agrees(pair: &Pair) -> bool {
