@@ -1,7 +1,7 @@
 //! What a rule must keep beyond its types: its parts fit each other, its metavariables are declared and used, and its
 //! patterns give values when they are filled in.
 
-use super::load::{key, suggestion, unknown_name};
+use super::load::{key, suggestion, with_suggestion};
 use super::spans::Step;
 use super::{Bindings, Expectation, Metavariable, Pattern, Places, Rule, Tree};
 use crate::case::{Call, Case, Context, Name, Value};
@@ -94,8 +94,7 @@ pub(super) fn check_variables(rule: &Rule, is_ambient: bool, report: &mut impl F
         };
         match filled {
             Err(error) => {
-                let reason = error.to_string();
-                let help = unknown_name(&reason).and_then(|(name, known)| suggestion(&name, &known));
+                let (reason, help) = with_suggestion(error.to_string());
                 report(&path, reason, help);
             }
             Ok(value) => {
@@ -109,7 +108,7 @@ pub(super) fn check_variables(rule: &Rule, is_ambient: bool, report: &mut impl F
         let outcome = pattern.fill::<Case>(&bindings).map_err(|error| error.to_string());
         match outcome.and_then(|case| case.validate().map(|()| case).map_err(|error| error.to_string())) {
             Err(reason) => {
-                let help = unknown_name(&reason).and_then(|(name, known)| suggestion(&name, &known));
+                let (reason, help) = with_suggestion(reason);
                 report(&[key("case")], reason, help);
             }
             Ok(case) => {

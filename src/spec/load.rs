@@ -204,6 +204,8 @@ impl Spec {
             }),
             _ => {
                 loader.errors.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+                // What follows a profile is read once for each of those it follows.
+                loader.errors.dedup();
                 Err(Diagnostics(loader.errors))
             }
         }
@@ -399,7 +401,7 @@ impl Loader {
             }
             let full: Vec<_> = path.iter().chain(&inside).cloned().collect();
             let near = unknown.as_ref().and_then(|(name, known)| nearest(name, known));
-            let help = unknown.as_ref().and_then(|(name, known)| suggestion(name, known));
+            let (reason, help) = with_suggestion(reason);
             self.report(reader, &full, subject.as_deref(), reason, help);
             // What was meant is read as such, so that its absence is no second error.
             if !near.is_some_and(|near| rename(&mut tree, &inside, near)) && !take_out(&mut tree, &inside) {
@@ -623,7 +625,7 @@ impl Loader {
 }
 
 /// The unknown name and the known ones, if that is what the error says.
-pub(super) fn unknown_name(reason: &str) -> Option<(String, Vec<String>)> {
+fn unknown_name(reason: &str) -> Option<(String, Vec<String>)> {
     if !reason.contains("unknown field") && !reason.contains("unknown variant") {
         return None;
     }
@@ -647,6 +649,15 @@ pub(super) fn suggestion(name: &str, known: &[String]) -> Option<String> {
             Some(format!("known here: {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")))
         }
     }
+}
+
+/// The error, and what to do; the names that are known stand in one of the two.
+pub(super) fn with_suggestion(mut reason: String) -> (String, Option<String>) {
+    let help = unknown_name(&reason).and_then(|(name, known)| suggestion(&name, &known));
+    if let (Some(_), Some(end)) = (&help, reason.find(", expected ")) {
+        reason.truncate(end);
+    }
+    (reason, help)
 }
 
 fn step(segment: &Segment) -> Option<Step> {
