@@ -52,7 +52,7 @@ def entry(wrapper: Any, via: str, *, eval_shape: Callable[..., Any] = jax.eval_s
     """What is called for that use of the function."""
     if via == "call":
         return wrapper
-    if via == "compile":
+    if via == "compile" and hasattr(wrapper, "lower"):
         return lambda *args, **kwargs: wrapper.lower(*args, **kwargs).compile()
     if via == "eval_shape" or (via == "trace" and not hasattr(wrapper, "trace")):
         return lambda *args, **kwargs: eval_shape(wrapper, *args, **kwargs)
