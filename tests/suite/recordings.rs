@@ -298,7 +298,8 @@ fn a_program_is_predicted(
         "donations",
         "nnx_graphs",
         "deletions",
-        "shared_functions"
+        "shared_functions",
+        "held_objects"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
@@ -360,6 +361,31 @@ fn what_differs_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
     ];
     assert_eq!(said, expected);
     assert!(again.iter().all(|call| call.tried.is_none_or(|tried| tried.mends && tried.minimal)));
+}
+
+/// What holds a difference is looked into, whatever it is.
+#[rstest]
+fn what_is_held_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("held_objects", version);
+    let again = explained.calls.iter().filter(|call| call.is_again());
+    let said: Vec<_> = again
+        .map(|call| {
+            let places = call.differences().iter().map(|found| format!("{} of {}", found.component, found.path));
+            format!("{}: {}", call.name, places.collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    let expected = [
+        "<lambda>: static value of config.optim.rate",
+        "<lambda>: static value of net.width",
+        "forward: structure of module._graphdef.mode",
+        "<lambda>: shape of tokens",
+        "<lambda>: shape of tokens",
+        "step: shape of batch",
+        "init: function of ",
+        "init: function of ",
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(explained.calls.last().unwrap().name, "init");
 }
 
 /// jax's own functions under a program's jit are the program's calls, and what a library traces of the program is none.

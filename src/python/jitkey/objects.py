@@ -64,6 +64,10 @@ class Objects(Recorder):
         """The ids of the arrays that the call that is described has twice."""
         self.donates = False
         """Whether any function donates what it is given."""
+        self.converts = False
+        """Whether the leaves that are described become arrays, whatever they are."""
+        self.given: tuple[Any, Any] = ((), {})
+        """What the function that is described is called with."""
         self.used: set[str] = set()
         """The names that were used since `begin`."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
@@ -200,6 +204,10 @@ class Objects(Recorder):
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
         if _is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes), "", [], is_node=False)
+        if _is_node_def(value):
+            return self._node_def(value, is_node=False)
+        if _is_mapping(value):
+            return self._mapping(value)
         if type(value) is jax.sharding.PartitionSpec and all(axis is None or is_axis(axis) for axis in value):
             return {"partition_spec": list(value)}
         if not type(value).__weakrefoffset__ and (fields := _compared_fields(value)) is not None:
@@ -273,6 +281,14 @@ class Objects(Recorder):
         self.used.add(name)
         return {"ref": name}
 
+    def as_called(self, value: Any) -> Any:
+        """The value, as one that is called, if it can be: a dataclass is no mere record then."""
+        if callable(value) and self.name_of(value) is None and _compared_fields(value) is not None:
+            name = self.fresh(own_name(value))
+            self.objects[name] = self._equal_to_others(value)
+            self._keep(value, name)
+        return value
+
     def _record(self, value: Any, fields: list[str]) -> dict[str, Any]:
         """A dataclass that is no node of a tree, by its fields, so that the one that differs has its name."""
         made = self._class_of(type(value), ("record",), {"plain_dataclass": {"fields": fields, "frozen": True}})
@@ -334,11 +350,48 @@ class Objects(Recorder):
             else:
                 value = self._named(getattr(attribute, "value", attribute))
             fields[identifier(f"{'_' if is_item else ''}{name}")] = value
+        return self._graph_of(getattr(node, "type", type(node)), fields, is_node=is_node)
+
+    def _node_def(self, value: Any, *, is_node: bool = True) -> Any:
+        """The same of one of up to flax 0.10.2, which holds the nodes that are in it."""
+        # A number follows from where the node stands; that of one that was met before says which it is.
+        about = {"_type": value.type, "_metadata": getattr(value, "metadata", None)}
+        fields = {name: self._named(part) for name, part in about.items() if part is not None}
+        indices = getattr(value, "index_mapping", None)
+        if indices is not None:
+            fields["_index_mapping"] = self._named(tuple(sorted(indices.items())))
+        for name in value.attributes:
+            part: Any = next((parts[name] for parts in (value.subgraphs, value.static_fields, value.leaves) if name in parts), None)
+            key = identifier(f"{'_' if isinstance(name, int) else ''}{name}")
+            if _is_node_def(part) and part.type is not type(None):
+                fields[key] = self._node_def(part, is_node=is_node)
+            elif type(part).__name__ == "VariableDef" and name in value.leaves:
+                metadata = {identifier(name): part.metadata[name] for name in sorted(part.metadata)}
+                fields[key] = self._attributes(part.type, {"_type": part.type, **metadata}, is_node=is_node)
+            elif type(part).__name__ == "NodeRef" and name not in value.static_fields:
+                fields[key] = self._attributes(part.type, {"_type": part.type, "_index": part.index}, is_node=is_node)
+            else:
+                # None is a node without attributes.
+                fields[key] = self._named(None if _is_node_def(part) else part)
+        return self._graph_of(value.type, fields, is_node=is_node)
+
+    def _attributes(self, made: type, parts: dict[str, Any], *, is_node: bool) -> Any:
+        return self._graph_of(made, {name: self._named(part) for name, part in parts.items()}, is_node=is_node)
+
+    def _graph_of(self, made: type, fields: dict[str, Any], *, is_node: bool) -> Any:
+        """What an `nnx.GraphDef` says of an object, in these words; those of one class that have other attributes are of several."""
         form: dict[str, Any] = {"plain_dataclass": {"fields": list(fields), "frozen": True}}
         if is_node:
             form = {"dataclass": {"data": [], "meta": list(fields)}}
-        made = self._class_of(getattr(node, "type", type(node)), ("graph" if is_node else "hashed graph", *fields), form)
-        return {"new": {"class": made, "fields": fields}}
+        name = self._class_of(made, ("graph" if is_node else "hashed graph", *fields), form)
+        return {"new": {"class": name, "fields": fields}}
+
+    def _mapping(self, value: Mapping[str, Any]) -> Any:
+        """A mapping of flax's that is hashed by its items, in whatever order."""
+        fields = sorted(value)
+        form = {"plain_dataclass": {"fields": fields, "frozen": True}}
+        made = self._class_of(type(value), ("mapping", *fields), form)
+        return {"new": {"class": made, "fields": {name: self._named(value[name]) for name in fields}}}
 
     def _split(self, value: Any) -> Any:
         """An `nnx.Module` as flax splits it for jax: its graphdef, and its state or, of late, a list of what is in it."""
@@ -363,12 +416,19 @@ class Objects(Recorder):
         """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
         if _is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes), "", [])
+        if _is_node_def(value):
+            return self._node_def(value)
         if _is_split(value):
             return self._split(value)
         if isinstance(value, float) and hasattr(value, "dtype") and not isinstance(value, np.generic):
             # A literal of jax's own, with the dtype that it had as an array.
             return {"numpy_scalar": [dtype_name(value.dtype), float(value)]}
-        if isinstance(value, (complex, np.generic, np.ndarray)):
+        if isinstance(value, np.ndarray):
+            return {"array": {"aval": f"np:{written_aval(value)}", "subclass": _subclass(value)}}
+        if isinstance(value, np.generic):
+            # A number that a case has no scalar for is an array without dimensions.
+            return f"np:{written_aval(value)}"
+        if isinstance(value, complex):
             raise Unsupported(f"recording a {type(value).__name__}")
         # A subclass can say of itself what it likes; `str` of an enum's member is its name.
         plains: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
@@ -388,6 +448,8 @@ class Objects(Recorder):
                 form: dict[str, Any] = {"dataclass": {"data": data, "meta": meta}}
                 parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
                 return {"new": {"class": self._class(value, form), "fields": parts}}
+        if self.converts and hasattr(type(value), "__jax_array__") and not _is_registered(value):
+            raise Unsupported("recording an object with __jax_array__")
         return super()._instance(value)
 
 
@@ -443,18 +505,31 @@ def _equals_its_like(value: Any) -> bool:
 
 
 def _compared_fields(value: Any) -> list[str] | None:
-    """The fields of a frozen dataclass whose `==` and hash are those that `dataclasses` makes, of all of them; else None."""
+    """The fields of a dataclass whose `==` is the one that `dataclasses` makes, and whose hash is that of all of them; else None."""
     made = type(value)
     params = getattr(made, "__dataclass_params__", None)
-    if params is None or not params.frozen or callable(value) or is_module(value):
+    if params is None or not (params.frozen or params.unsafe_hash) or is_module(value):
         return None
-    written = [getattr(getattr(method, "__code__", None), "co_filename", None) for method in (made.__eq__, made.__hash__)]
     fields = dataclasses.fields(value)
-    is_usual = all(field.compare and field.hash is None and NAME.match(field.name) for field in fields)
-    if written != ["<string>", "<string>"] or not is_usual:
+    if _file_of(made.__eq__) != "<string>" or not all(
+        field.compare and field.hash is None and NAME.match(field.name) for field in fields
+    ):
         return None
     parts = {field.name: getattr(value, field.name, None) for field in fields}
-    return None if any(isinstance(part, np.ndarray) or _has_arrays(part) for part in parts.values()) else list(parts)
+    if any(isinstance(part, np.ndarray) or _has_arrays(part) for part in parts.values()):
+        return None
+    if _file_of(made.__hash__) != "<string>":
+        # A library can stand around it: what flax.linen does to the methods of its Modules.
+        try:
+            if hash(value) != hash(tuple(parts.values())):
+                return None
+        except Exception:  # It runs the program's own code.
+            return None
+    return list(parts)
+
+
+def _file_of(method: Any) -> str | None:
+    return getattr(getattr(method, "__code__", None), "co_filename", None)
 
 
 def _has_arrays(value: Any) -> bool:
@@ -495,10 +570,14 @@ def _text(value: Any) -> str:
     inner = body(value)
     if isinstance(inner, types.FunctionType) and inner is not value:
         return f"<{type(value).__name__} of {function_text(inner)}>"
-    if type(value) in (list, dict, set, frozenset) and len(value) <= 4:
-        parts = [item for pair in value.items() for item in pair] if type(value) is dict else list(value)
-        if all(is_plain(part) for part in parts):
-            return repr(value)[:TEXT]
+    # As one of its base, whatever a subclass makes of itself.
+    base: Any = next((base for base in (list, dict, set, frozenset) if isinstance(value, base)), None)
+    if base is not None:
+        parts = [item for pair in dict.items(value) for item in pair] if base is dict else list(base.__iter__(value))
+        if len(parts) <= 8 and all(map(is_plain, parts)):
+            text = base.__repr__(value)
+            is_said = type(value) is base or text.startswith(type(value).__name__)
+            return (text if is_said else f"{type(value).__name__}({text})")[:TEXT]
     return f"<{type(value).__name__}>"
 
 
@@ -528,6 +607,13 @@ def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
     if made.__eq__ is not object.__eq__ or made.__hash__ is not enum.Enum.__hash__:
         return None
     return {"enum": names} if value.name in names and all(map(NAME.match, names)) else None
+
+
+def _subclass(value: np.ndarray) -> str:
+    """What a case calls the class of an array: `np.memmap` is as good as a user's own."""
+    if isinstance(value, np.ma.MaskedArray):
+        return "masked"
+    return "matrix" if isinstance(value, np.matrix) else "user"
 
 
 def _data_fields(value: Any, fields: dict[str, Any], children: list[Any]) -> list[str] | None:
@@ -562,12 +648,30 @@ def _number_type(value: Any) -> dict[str, Any] | None:
     return None
 
 
+def _is_registered(value: Any) -> bool:
+    """Whether jax knows it as a node of a tree."""
+    try:
+        default_registry.flatten_one_level(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _is_split(value: Any) -> bool:
     return type(value).__name__ == "NodeStates" and hasattr(value, "_graphdef") and len(value.states) == 1
 
 
 def _is_graph(value: Any) -> bool:
     return type(value).__name__ == "GraphDef" and hasattr(value, "attributes") and hasattr(value, "nodes")
+
+
+def _is_node_def(value: Any) -> bool:
+    return type(value).__name__ == "NodeDef" and hasattr(value, "subgraphs") and hasattr(value, "static_fields")
+
+
+def _is_mapping(value: Any) -> bool:
+    is_it = type(value).__name__ in ("HashableMapping", "FrozenDict") and type(value).__module__.startswith("flax.")
+    return is_it and not _has_arrays(dict(value)) and all(type(key) is str and NAME.match(key) for key in value)
 
 
 def _stands_for(value: Any, inner: Any) -> bool:
@@ -577,13 +681,33 @@ def _stands_for(value: Any, inner: Any) -> bool:
     return is_it and type(value).__module__.startswith("flax.") and type(value).__eq__ is object.__eq__
 
 
+def _signature(function: Callable[..., Any], given: tuple[Any, Any]) -> inspect.Signature | None:
+    """The parameters by which jax names arguments: those of what `functools.wraps` says that the function stands around, if that
+    is called alike."""
+    written = getattr(function, "__code__", None)
+    try:
+        inner = inspect.signature(function)
+        if written is None or not is_program(written) or not hasattr(function, "__wrapped__"):
+            return inner
+        own = inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return None
+    kinds = {parameter.kind for parameter in own.parameters.values()}
+    if kinds != {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+        return own
+    args, kwargs = given
+    try:
+        inner.bind(*args, **kwargs)
+    except TypeError:
+        return own
+    return inner
+
+
 def _params(objects: Objects, function: Callable[..., Any]) -> dict[str, Any]:
     """The parameters of a function, a bound method or another callable; nothing if a case has no words for them."""
     params: list[Any] = []
-    written = getattr(function, "__code__", None)
-    try:
-        signature = inspect.signature(function, follow_wrapped=written is None or not is_program(written))
-    except (TypeError, ValueError):
+    signature = _signature(function, objects.given)
+    if signature is None:
         return {}
     starred = False
     by_position = [it for it in signature.parameters.values() if it.kind is it.POSITIONAL_ONLY]

@@ -37,7 +37,22 @@ from .objects import A_JIT, NAME, Objects, is_plain, taken
 from .observe import LAYERS
 from .options import OfTheCall, filter_jit_options, jit_options, set_mesh
 from .record import explicit_axes
-from .source import body, caller, code, codes, has_public, is_asked_by_library, is_program, own_name, place, transformations
+from .source import (
+    body,
+    caller,
+    code,
+    codes,
+    has_public,
+    is_asked_by_library,
+    is_called_by_program,
+    is_made,
+    is_program,
+    is_wrapper,
+    own_name,
+    place,
+    transformations,
+    written_at,
+)
 
 VERSION = 1
 """Of the format of recordings."""
@@ -162,7 +177,7 @@ class Recording:
         line: dict[str, Any] = {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref}
         made = self._watched(
             line,
-            lambda: {**self._call_of(wrapped, args, kwargs), "via": via},
+            lambda: {**self._call_of(api, wrapped, args, kwargs), "via": via},
             lambda: original(wrapper, *args, **kwargs),
             wrapped.codes,
             via,
@@ -195,7 +210,7 @@ class Recording:
         self._objects.begin()
         aside: dict[str, Any] | None = None
         with contextlib.suppress(Exception):  # A case has no words for it, or what is looked at raises.
-            aside = {"api": api, "wrapper": wrapped.ref, "call": {**self._call_of(wrapped, args, kwargs), "via": via}}
+            aside = {"api": api, "wrapper": wrapped.ref, "call": {**self._call_of(api, wrapped, args, kwargs), "via": via}}
         news = self._objects.news()
         self._known.forget(news.get("dropped", []))
         if (aside or news) and self._aside(aside, news) and signature is not None:
@@ -379,7 +394,7 @@ class Recording:
     def _leaf_signature(self, leaf: Any) -> Any:
         """Raises `Unsupported` for what can't be said quickly."""
         kind = type(leaf)
-        if kind is np.ndarray:
+        if isinstance(leaf, np.ndarray):
             return (kind, leaf.shape, leaf.dtype)
         if is_plain(leaf):
             # Equal numbers of one type can differ: 0.0 and -0.0.
@@ -389,15 +404,17 @@ class Recording:
             raise Unsupported("an object that is not known")
         return (kind, name)
 
-    def _call_of(self, wrapped: _Wrapper, args: Any, kwargs: Any) -> dict[str, Any]:
+    def _call_of(self, api: str, wrapped: _Wrapper, args: Any, kwargs: Any) -> dict[str, Any]:
         if wrapped.unknown is not None:
             raise Unsupported(wrapped.unknown)
         numbers, names = wrapped.statics(args)
         if not all(map(NAME.match, kwargs)):
             raise Unsupported("recording a keyword that isn't ASCII")
-        value, static, function = self._objects.value, self._objects.static, wrapped.function()
+        value, static, function = self._objects.value, self._objects.static, self._objects.as_called(wrapped.function())
         dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
         self._objects.donates |= wrapped.donates
+        self._objects.converts = api == "jax.jit"
+        self._objects.given = args, kwargs
         if wrapped.donates:
             self._objects.twice = _twice(jax.tree_util.tree_leaves((args, kwargs)))
         return {
@@ -421,9 +438,13 @@ class Recording:
             and repr(given.arguments[name]) != repr(parameter.default)
         ]
         options = {name: given.arguments[name] for name in others}
+        if type(options.get("batch_size")) is int:
+            # lax.map wraps its function anew each time, whatever it is made to take at once.
+            del options["batch_size"]
         for name, option in options.items():
             if name not in LOOP_OPTIONS or type(option) not in (bool, int):
                 raise Unsupported(f"recording the option {name}")
+        self._objects.converts = True
         # As a branch was given its only operand once.
         operand = [given.arguments["operand"]] if "operand" in given.arguments else []
         given.apply_defaults()
@@ -431,7 +452,7 @@ class Recording:
         written = {"lower": self._bound, "upper": self._bound}
         # There are more operands than names.
         named = zip(itertools.chain(parameters, itertools.repeat("")), args, strict=False)
-        values = [written.get(name, self._objects.value)(arg) for name, arg in named]
+        values = [written.get(name, self._objects.value)(self._objects.as_called(arg)) for name, arg in named]
         if any("array_ref" in form for form in self._objects.objects.values() if isinstance(form, dict)):
             raise Unsupported("recording a loop over a reference")
         if "cond_fun" in given.arguments:
@@ -461,7 +482,7 @@ class Recording:
             fun = wrapper.__getstate__().get("fun")
         inner, written = body(fun), code(fun)
         of_library = written is not None and not is_program(written)
-        if fun is None or (of_library and not has_public(fun)):
+        if fun is None or (of_library and not has_public(fun) and not (is_made(inner) and is_called_by_program())):
             return None
         name = own_name(inner)
         by = transformations(fun)
@@ -469,6 +490,8 @@ class Recording:
             name = " of ".join([*(made.co_name for made in by), name])
         elif isinstance(fun, functools.partial):
             name = f"partial of {name}"
+        elif api == "equinox.filter_jit" and is_wrapper(fun):
+            name = f"{type(fun).__name__} of {name}"
         options, unknown, of_call = {}, None, None
         held = weakref.ref(wrapper)
         try:
@@ -483,7 +506,7 @@ class Recording:
             unknown = f"recording the options of a wrapper ({type(error).__name__})"
         return _Wrapper(
             name=name,
-            at=place(written),
+            at=place(written_at(fun)),
             ref=self._objects.fresh("wrapper"),
             function=lambda: attrgetter("__wrapped__")(held()),
             # jax's own functions keep what they were traced to.

@@ -43,6 +43,17 @@ def has_public(function: Any) -> bool:
     return False
 
 
+def is_made(function: Any) -> bool:
+    """Whether a function of jax's own was made as the program ran, by another function: an initializer, what `jax.vjp` returns."""
+    return isinstance(function, types.FunctionType) and "<locals>" in function.__qualname__
+
+
+def is_wrapper(value: Any) -> bool:
+    """Whether it is an object that stands around a function, as what `eqx.filter_grad` returns, and no function itself."""
+    is_plain = isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
+    return not is_plain and not isinstance(value, type) and hasattr(value, "__wrapped__")
+
+
 def transformations(function: Any) -> list[types.CodeType]:
     """The codes of the functions that jax made of the program's, from the outermost to the innermost."""
     found: list[types.CodeType] = []
@@ -66,6 +77,20 @@ def code(function: Any) -> types.CodeType | None:
     return inner.__code__ if isinstance(inner, types.FunctionType) else None
 
 
+def written_at(function: Any) -> types.CodeType | None:
+    """The code for whose place a reader looks: that of what `functools.wraps` says that the function stands around, whose name it
+    has."""
+    inner = body(function)
+    if not isinstance(inner, types.FunctionType):
+        inner = body(getattr(type(inner), "__call__", None))
+    for _ in range(16):
+        around = getattr(inner, "__wrapped__", None)
+        if not (isinstance(inner, types.FunctionType) and isinstance(around, types.FunctionType)):
+            break
+        inner = around
+    return inner.__code__ if isinstance(inner, types.FunctionType) else None
+
+
 def codes(functions: list[Any]) -> frozenset[types.CodeType]:
     """Those that run when the functions are called: the program's own, and what jax made of them, since a function of the program's
     may have been traced under another one before."""
@@ -83,9 +108,12 @@ def function_text(function: types.FunctionType) -> str:
     """The function for a reader; what jax made of one of the program's stands where that one is written."""
     by = [made.co_name for made in transformations(function)]
     inner = body(function) if by else function
+    written = written_at(inner)
+    if not isinstance(inner, types.FunctionType) and written is not None:
+        return " of ".join([*by, f"{own_name(inner)} at {place(written)}"])
     if not isinstance(inner, types.FunctionType):
         by, inner = [], function
-    return " of ".join([*by, f"{inner.__qualname__} at {place(inner.__code__)}"])
+    return " of ".join([*by, f"{inner.__qualname__} at {place(written_at(inner))}"])
 
 
 def place(written: types.CodeType | None) -> str | None:
@@ -105,6 +133,16 @@ def caller() -> str | None:
     while frame is not None and _is_hook(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def is_called_by_program() -> bool:
+    """Whether the program makes the call itself, and not jax for it."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(LIBRARY[1:]):
+        frame = frame.f_back
+    while frame is not None and frame.f_code.co_name == "reraise_with_filtered_traceback":
+        frame = frame.f_back
+    return frame is not None and is_program(frame.f_code)
 
 
 def is_asked_by_library() -> bool:
