@@ -24,6 +24,8 @@ enum Absence {
     Ahead,
     /// `lax.map` wraps what it is given in a lambda of its own each time.
     Wrapped,
+    /// The function was made and wrapped anew, and what was left for the one before went with it.
+    Anew,
     /// None of these: what earlier calls left is gone.
     Gone,
 }
@@ -39,6 +41,9 @@ impl Absence {
             Self::Raised => ("failed call", "raised", "returned"),
             Self::Ahead => ("ahead of time", "never called", "called"),
             Self::Wrapped => ("wrapping", "a lambda", "another"),
+            Self::Anew => {
+                return Difference::new("", "function", function, format!("another {function}"));
+            }
             Self::Gone => ("lifetime", "there", "gone"),
         };
         Difference::new(function, component, before, after)
@@ -46,11 +51,13 @@ impl Absence {
 }
 
 /// What the calls of a function have left.
-struct Left {
+struct Left<'r> {
     clearings: [usize; 2],
     called: bool,
     /// Whether something was traced, lowered or compiled ahead of time.
     ahead: bool,
+    /// The last of its wrappers.
+    wrapper: Option<&'r Name>,
 }
 
 /// How often caches were cleared.
@@ -82,7 +89,7 @@ impl<'r> Clearings<'r> {
 /// For each call, whose functions are numbered, what differs from the calls before if nothing is near to it.
 pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Difference> {
     let mut clearings = Clearings::default();
-    let mut left: HashMap<usize, Left> = HashMap::new();
+    let mut left: HashMap<usize, Left<'_>> = HashMap::new();
     let mut raised: HashMap<usize, [usize; 2]> = HashMap::new();
     let mut absences = Vec::new();
     let calls: Vec<_> = recording.calls().collect();
@@ -108,6 +115,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             // The jaxpr of a function that is jitted itself serves all the same.
             Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Lower) => Absence::Wrapped,
             Some(earlier) if !earlier.called || (earlier.ahead && observed.missed == only_dispatch) => Absence::Ahead,
+            Some(earlier) if earlier.wrapper != line.recorded.wrapper.as_ref() => Absence::Anew,
             Some(_) => Absence::Gone,
         };
         absences.push(absence.difference(&line.recorded.name));
@@ -118,7 +126,8 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             let earlier = earlier.filter(|earlier| earlier.clearings == now);
             let called = is_call || earlier.is_some_and(|earlier| earlier.called);
             let ahead = !is_call || earlier.is_some_and(|earlier| earlier.ahead);
-            left.insert(function, Left { clearings: now, called, ahead });
+            let wrapper = line.recorded.wrapper.as_ref();
+            left.insert(function, Left { clearings: now, called, ahead, wrapper });
         }
     }
     absences

@@ -162,7 +162,7 @@ impl ExplainedCall {
 }
 
 fn names_functions(explanation: &Explanation) -> bool {
-    explanation.differences.iter().any(|difference| difference.component == "function")
+    explanation.differences.iter().any(Difference::is_the_function)
 }
 
 fn missed(verdict: &Verdict) -> LayerSet {

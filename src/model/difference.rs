@@ -40,6 +40,14 @@ impl Difference {
         let (path, component) = (path.to_string(), component.to_owned());
         Self { path, component, before: before.to_string(), after: after.to_string() }
     }
+
+    /// Whether it is the function itself that differs, as which `filter_jit` has it among the arguments as well.
+    #[must_use]
+    pub fn is_the_function(&self) -> bool {
+        let is_among_arguments =
+            self.path == "fun" && (self.component.starts_with("static") || self.component == "structure");
+        is_among_arguments || self.component == "function"
+    }
 }
 
 impl fmt::Display for Difference {
@@ -77,9 +85,13 @@ const STATIC_ARGUMENT: &str = "static argument";
 const SPELLING: &str = "spelling of the sharding";
 
 /// The components that say how arguments are passed.
-const FORM: [&str; 4] = [POSITIONAL, KEYWORDS, "argument names", "static positions"];
+const FORM: [&str; 4] = [POSITIONAL, KEYWORDS, NAMES, "static positions"];
+const NAMES: &str = "argument names";
 const POSITIONAL: &str = "number of positional arguments";
 const KEYWORDS: &str = "keyword names";
+
+/// The component of the flag that says whether numbers can have 64 bits.
+const X64: &str = "jax_enable_x64";
 
 /// The component of a dict whose keys are the same, in another order.
 const KEY_ORDER: &str = "key order";
@@ -163,6 +175,21 @@ impl Key {
         let arguments = found.iter().filter(is_argument).count();
         if arguments > 0 && passed_otherwise(&earlier_parts, &parts).is_none_or(|count| count == arguments) {
             found.retain(|difference| !FORM.contains(&difference.component.as_str()));
+        }
+        // What the arguments are called follows from how they are built and passed.
+        let names_them = |found: &Difference| found.component == NAMES;
+        if found.iter().any(|found| {
+            !names_them(found) && (FORM.contains(&found.component.as_str()) || found.component == "structure")
+        }) {
+            found.retain(|found| !names_them(found));
+        }
+        // How wide numbers are follows from the flag.
+        if found.iter().any(|difference| difference.component == X64) {
+            let is_width = |found: &Difference| {
+                let kind = |dtype: &str| dtype.trim_end_matches("64").trim_end_matches("32").to_owned();
+                found.component == "dtype" && kind(&found.before) == kind(&found.after)
+            };
+            found.retain(|difference| !is_width(difference));
         }
         // Another number of steps is another program.
         if found.iter().any(|difference| [STEPS, LOOP_OPTIONS].contains(&difference.component.as_str())) {
@@ -440,7 +467,12 @@ impl Comparison {
             if self.attributes(before, after, new, j) {
                 return;
             }
-            let (was, is) = told_apart(&old.word(i), &new.word(j));
+            let [was, is] = [old.word(i), new.word(j)].map(|word| match word.split_once(' ') {
+                // A class that was defined again has a number in a recording.
+                Some((name, rest)) => format!("{} {rest}", stem(name)),
+                None => stem(&word).to_owned(),
+            });
+            let (was, is) = told_apart(&was, &is);
             return self.report(&new.path(j), was, is);
         }
         if let (Some(was), Some(is)) = (old.keyed(i), new.keyed(j)) {

@@ -18,9 +18,18 @@ pub struct Program(pub u64);
 /// Stands in the fast path's table for what is never served from it.
 pub const NEVER_FAST: Program = Program(0);
 
-/// How far a key is from another: whether its call left no program, whether all that differs is the program above, whether it
-/// is that of another function, and how much differs.
-type Rank = (bool, bool, bool, usize);
+/// How far a key is from another: whether its call left no program, whether all that differs is the program above, how far its
+/// function is from being the same, and how much differs.
+type Rank = (bool, bool, u8, usize);
+
+/// How much a difference says: what is built otherwise counts as its children, which would each differ if it wasn't.
+fn weight(difference: &Difference) -> usize {
+    let children = |text: &str| text.rsplit_once(" of ").and_then(|(_, count)| count.parse().ok()).unwrap_or(1).max(1);
+    match difference.component.as_str() {
+        "structure" => children(&difference.before).max(children(&difference.after)),
+        _ => 1,
+    }
+}
 
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
 const LOOKED_AT: usize = 256;
@@ -72,9 +81,14 @@ impl Owner {
     }
 }
 
-/// Whether it is the function itself that differs, which `filter_jit` has among the arguments.
-fn is_the_function(difference: &Difference) -> bool {
-    difference.path == "fun" && difference.component.starts_with("static")
+/// How far a function is from another, by a difference of what `filter_jit` has among the arguments: 1 for one that was made anew, 2
+/// for another one or one that is built otherwise.
+fn of_another(difference: &Difference) -> u8 {
+    match difference.is_the_function() {
+        false => 0,
+        true if difference.after.strip_prefix("another ") == Some(&difference.before) => 1,
+        true => 2,
+    }
 }
 
 impl Entries {
@@ -201,9 +215,11 @@ impl Entries {
                 // That another program was made above says nothing, and a call that failed left nothing to be found.
                 let says_nothing = differences.iter().all(|found| found.component == PROGRAM);
                 // Where the function is an argument like any other, keys of its own say more than those of another.
-                let is_of_another = by.is_none() && differences.iter().any(is_the_function);
-                let rank = (entry.program == NEVER_FAST, says_nothing, is_of_another, differences.len());
-                let is_all_but_equal = rank == (false, false, false, 1);
+                let of_another =
+                    if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
+                let far = differences.iter().map(weight).sum();
+                let rank = (entry.program == NEVER_FAST, says_nothing, of_another, far);
+                let is_all_but_equal = rank == (false, false, 0, 1);
                 if nearest
                     .as_ref()
                     .is_none_or(|(known, call, _)| (rank, Reverse(entry.call)) < (*known, Reverse(*call)))
