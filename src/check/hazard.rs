@@ -67,22 +67,32 @@ fn stated(generator: &Generator<'_>, profile: &Profile) -> BTreeSet<Hazard> {
     hazards
 }
 
-/// The types of numbers, which all can be equal.
-const NUMBERS: [&str; 5] = ["Bool", "Int", "Float", "Complex", "NumpyScalar"];
-
-/// The words in which two texts differ: the names of types, of which those of numbers are alike, and of numbers only which
-/// zeros they are.
+/// The words in which two texts differ: what types of numbers there are is alike, and of numbers only which zeros they are.
 fn kinds(before: &str, after: &str) -> [String; 2] {
     let shared = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
     let of_word = |c: &char| c.is_alphanumeric() || "_.-".contains(*c);
-    [before, after].map(|text| {
+    let words = [before, after].map(|text| {
         let chars: Vec<char> = text.chars().collect();
         let back = chars[..shared].iter().rev().take_while(|c| of_word(c)).count();
         let word: String = chars[shared - back..].iter().take_while(|c| of_word(c)).collect();
-        match word.parse::<f64>() {
-            Ok(number) if number != 0.0 => "a number".to_owned(),
-            Err(_) if NUMBERS.contains(&word.as_str()) => "a type of number".to_owned(),
-            _ => word,
-        }
+        if word.is_empty() && chars.get(shared) == Some(&'(') { "complex".to_owned() } else { word }
+    });
+    let types = words.each_ref().map(|word| type_of_number(word));
+    let is_in_type = types[0] != types[1];
+    words.map(|word| match (type_of_number(&word), word.parse::<f64>()) {
+        (Some(_), _) if is_in_type => "a type of number".to_owned(),
+        (_, Ok(number)) if number != 0.0 => "a number".to_owned(),
+        _ => word,
     })
+}
+
+/// The type of the number that a word is or begins.
+fn type_of_number(word: &str) -> Option<&str> {
+    match word {
+        "True" | "False" => Some("bool"),
+        "complex" => Some("complex"),
+        _ if word.starts_with("np.") => Some(word),
+        _ if word.parse::<i128>().is_ok() => Some("int"),
+        _ => word.parse::<f64>().is_ok().then_some("float"),
+    }
 }

@@ -17,12 +17,12 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 pub use advice::Advice;
-pub use patterns::{Pattern, numbered};
+pub use patterns::{Pattern, listed, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
 pub use repair::Repair;
 
 use crate::case::{Case, Layer, LayerSet, Step, Verdict};
-use crate::model::{self, Difference, Simulation, behaviour};
+use crate::model::{self, Difference, Simulation, Written, behaviour};
 use crate::spec::{CaseFile, Outcome, Profile, Spec, Version};
 use advice::Advisor;
 use inside::Inside;
@@ -148,10 +148,12 @@ impl ExplainedCall {
         of_trace.filter(|_| traced).filter(says_something).or_else(|| self.explanations.iter().find(says_something))
     }
 
-    /// What makes the call's hit a stale one, if the model says of the call what it did.
+    /// What makes the call's hit a stale one, if the model says of the call what it did. An equal number of another library's, or a
+    /// dtype in another form, makes none.
     #[must_use]
     pub fn stale(&self) -> Option<&Difference> {
-        self.stale.as_ref().filter(|_| self.is_predicted())
+        let is_other = |stale: &&Difference| Written::otherwise(&stale.before, &stale.after).is_none();
+        self.stale.as_ref().filter(|_| self.is_predicted()).filter(is_other)
     }
 
     /// The differences that matter.

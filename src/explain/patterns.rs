@@ -3,14 +3,14 @@
 //! A recording has no outputs: that a state is fed back is seen only in what changes from one call to the next, and said with
 //! an "if".
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
 use super::{Advice, ExplainedCall, Nearest};
 use crate::case::Layer;
-use crate::model::Difference;
+use crate::model::{Difference, Written};
 use crate::spec::{Habit, Sign};
 
 /// Something to mend: a pattern across the calls of a function, or one cause of misses that are no part of any.
@@ -30,9 +30,13 @@ pub struct Pattern {
     pub calls: Vec<usize>,
     /// Where in their arguments.
     pub paths: Vec<String>,
+    /// The ids of the causes of which it speaks.
+    #[serde(skip)]
+    causes: Vec<String>,
     /// How many of the calls compiled.
     pub compiles: usize,
-    /// How many of these compile for nothing else, and wouldn't if it was mended.
+    /// How many compiles there would be less if nothing else was mended: of these calls, and of later ones that had to compile again
+    /// what was made before.
     pub saves: usize,
     /// What is the matter.
     pub says: String,
@@ -54,7 +58,7 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
     let mut patterns = Vec::new();
     for calls in functions.values() {
         for habit in habits {
-            patterns.extend(seen(habit, calls).map(|seen| pattern(habit, &seen, calls.len())));
+            patterns.extend(seen(habit, calls).map(|seen| pattern(habit, &seen, calls)));
         }
     }
     rank(&mut patterns);
@@ -65,20 +69,33 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
 pub(super) fn rank(patterns: &mut [Pattern]) {
     patterns.sort_by_key(|pattern| {
         let Pattern { sign, saves, compiles, calls, .. } = pattern;
-        std::cmp::Reverse((*sign == Some(Sign::Stale), *saves, *compiles, calls.len()))
+        let is_wrong = matches!(sign, Some(Sign::Stale | Sign::RaisesAlone));
+        std::cmp::Reverse((is_wrong, *saves, *compiles, calls.len()))
     });
+}
+
+/// What may be wrong with a hit that was traced from something else; nothing if no body can tell.
+fn sign_of(difference: &Difference) -> Option<Sign> {
+    match difference.component.as_str() {
+        // Whether a body looks at a flag, a recording doesn't say.
+        "flags" => Some(Sign::PerhapsStale),
+        "error on an empty cache" => Some(Sign::RaisesAlone),
+        _ => match Written::otherwise(&difference.before, &difference.after) {
+            Some(Written::Dtype) => None,
+            Some(Written::Number) => Some(Sign::PerhapsPromoted),
+            None => Some(Sign::Stale),
+        },
+    }
 }
 
 /// The calls of a function that show a habit.
 fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>> {
     let missing = |call: &&'e ExplainedCall| Some((*call, because(habit, call))).filter(|(_, found)| !found.is_empty());
     match habit.sign {
-        Sign::Stale | Sign::PerhapsStale => {
-            // Whether a body looks at a flag, a recording doesn't say.
-            let perhaps = |difference: &Difference| difference.component == "flags";
+        Sign::Stale | Sign::PerhapsStale | Sign::PerhapsPromoted | Sign::RaisesAlone => {
             let stale = |call: &&'e ExplainedCall| {
-                let difference = call.stale().filter(|found| perhaps(found) == (habit.sign == Sign::PerhapsStale))?;
-                Some((*call, vec![(difference, None)]))
+                let difference = call.stale.as_ref().filter(|_| call.is_predicted())?;
+                Some((*call, vec![(difference, None)])).filter(|_| sign_of(difference) == Some(habit.sign))
             };
             Some(calls.iter().filter_map(stale).collect()).filter(|seen: &Vec<_>| !seen.is_empty())
         }
@@ -143,29 +160,24 @@ fn compiles(call: &ExplainedCall) -> bool {
     super::missed(&call.observed).contains(Layer::Compile)
 }
 
-fn pattern(habit: &Habit, seen: &[Seen<'_>], of: usize) -> Pattern {
+fn pattern(habit: &Habit, seen: &[Seen<'_>], of: &[&ExplainedCall]) -> Pattern {
     let (first, found) = &seen[0];
     let calls: Vec<usize> = seen.iter().map(|(call, _)| call.number).collect();
     let mut paths: Vec<String> = Vec::new();
-    for (difference, _) in seen.iter().flat_map(|(_, found)| found) {
+    let mut mended = Mended::new();
+    for (call, difference) in seen.iter().flat_map(|(call, found)| found.iter().map(move |(found, _)| (call, *found))) {
+        mended.insert((call.number, place(difference)));
         if !difference.path.is_empty() && !paths.contains(&difference.path) {
             paths.push(difference.path.clone());
         }
     }
-    // Of another function nothing is found, whatever else is as before.
-    let is_all = |call: &ExplainedCall| {
-        let advice = || call.advice.iter().flatten();
-        advice().all(|advice| habit.causes.contains(&advice.cause))
-            || call.explanation().is_some_and(super::names_functions)
-                && because(habit, call).iter().any(|(difference, _)| difference.component == "function")
-    };
     let (difference, advice) = found[0];
     let filled = [
         ("{where}", located(&paths, &first.name)),
         ("{function}", first.name.clone()),
         ("{calls}", numbered(&calls)),
         ("{count}", calls.len().to_string()),
-        ("{of}", of.to_string()),
+        ("{of}", of.len().to_string()),
         ("{what}", difference.to_string()),
     ];
     let says = filled.iter().fold(habit.says.clone(), |text, (name, value)| text.replace(name, value));
@@ -177,48 +189,110 @@ fn pattern(habit: &Habit, seen: &[Seen<'_>], of: usize) -> Pattern {
         name: first.name.clone(),
         at: first.at.clone(),
         compiles: seen.iter().filter(|(call, _)| compiles(call)).count(),
-        saves: seen.iter().filter(|(call, _)| compiles(call) && is_all(call)).count(),
+        saves: if sign_of(difference) == Some(habit.sign) { 0 } else { saved(of, &mended) },
         says,
-        fix: habit.fix.clone().unwrap_or_else(|| of_cause(|advice| &advice.fix)),
+        fix: habit.fix.clone().unwrap_or_else(|| {
+            // Each cause that is seen has its own.
+            let fixes: IndexSet<_> =
+                found.iter().filter_map(|(_, advice)| advice.map(|advice| advice.fix.as_str())).collect();
+            fixes.into_iter().collect::<Vec<_>>().join(" ")
+        }),
         rule: habit.rule.clone().unwrap_or_else(|| of_cause(|advice| &advice.rule)),
         calls,
         paths,
+        causes: habit.causes.clone(),
     }
+}
+
+/// Where a key differs from another: path and component.
+type Place<'e> = (&'e str, &'e str);
+
+fn place(difference: &Difference) -> Place<'_> {
+    (&difference.path, &difference.component)
+}
+
+/// Which differences of which calls are mended.
+type Mended<'e> = HashSet<(usize, Place<'e>)>;
+
+/// How many of a function's compiles there would be less without some of the differences: those for which there would be an earlier
+/// key that is the same.
+///
+/// A key is known by what makes it another than the first one: what it differs in from the nearest, and that one from its own.
+fn saved(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
+    let mut keys: HashMap<usize, BTreeMap<Place<'_>, String>> = HashMap::new();
+    let (mut known, mut saved) = (HashSet::new(), 0);
+    for call in calls.iter().filter(|call| made(call)) {
+        let nearest = call.explanation().map(|explanation| explanation.nearest);
+        let mut key = match nearest {
+            Some(Nearest::Call(number)) => keys.get(&number).cloned().unwrap_or_default(),
+            _ => BTreeMap::new(),
+        };
+        for difference in call.differences().iter().filter(|found| !mended.contains(&(call.number, place(found)))) {
+            // What was made anew is like nothing before.
+            let is_new = difference.after.starts_with("another ") || nearest == Some(Nearest::Nothing);
+            let after = &difference.after;
+            key.insert(place(difference), if is_new { format!("{after} {}", call.number) } else { after.clone() });
+        }
+        let is_known = !known.insert(key.clone());
+        // Of a miss that isn't explained it can't be said.
+        saved += usize::from(is_known && call.is_again() && compiles(call) && !call.differences().is_empty());
+        keys.insert(call.number, key);
+    }
+    saved
 }
 
 /// What is to mend beside the patterns: for each function each cause of misses that are no part of one.
 pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Pattern> {
-    let known: HashSet<usize> = patterns.iter().flat_map(|pattern| pattern.calls.iter().copied()).collect();
-    let mut others: IndexMap<_, Pattern> = IndexMap::new();
-    for call in calls.iter().filter(|call| call.is_again() && !known.contains(&call.number)) {
-        let causes: HashSet<_> = call.advice.iter().flatten().map(|advice| &advice.cause).collect();
+    let mut known: HashMap<usize, Vec<&Pattern>> = HashMap::new();
+    for pattern in patterns {
+        pattern.calls.iter().for_each(|call| known.entry(*call).or_default().push(pattern));
+    }
+    let mut functions: HashMap<usize, Vec<&ExplainedCall>> = HashMap::new();
+    calls.iter().for_each(|call| functions.entry(call.function).or_default().push(call));
+    let mut others: IndexMap<_, (Pattern, Mended<'_>)> = IndexMap::new();
+    for call in calls.iter().filter(|call| call.is_again()) {
         for (difference, advice) in call.differences().iter().zip(&call.advice) {
             let Some(advice) = advice.as_ref().filter(|advice| advice.cause != "program") else { continue };
-            let pattern = others.entry((call.function, &advice.cause)).or_insert_with(|| Pattern {
-                id: advice.cause.clone(),
-                sign: None,
-                api: call.api.clone(),
-                name: call.name.clone(),
-                at: call.at.clone(),
-                calls: Vec::new(),
-                paths: Vec::new(),
-                compiles: 0,
-                saves: 0,
-                says: advice.says.clone(),
-                fix: advice.fix.clone(),
-                rule: advice.rule.clone(),
+            let is_part = |pattern: &&&Pattern| {
+                pattern.causes.contains(&advice.cause)
+                    && (difference.path.is_empty() || pattern.paths.contains(&difference.path))
+            };
+            if known.get(&call.number).into_iter().flatten().any(|pattern| is_part(&pattern)) {
+                continue;
+            }
+            let (pattern, mended) = others.entry((call.function, &advice.cause)).or_insert_with(|| {
+                let pattern = Pattern {
+                    id: advice.cause.clone(),
+                    sign: None,
+                    api: call.api.clone(),
+                    name: call.name.clone(),
+                    at: call.at.clone(),
+                    calls: Vec::new(),
+                    paths: Vec::new(),
+                    causes: vec![advice.cause.clone()],
+                    compiles: 0,
+                    saves: 0,
+                    says: advice.says.clone(),
+                    fix: advice.fix.clone(),
+                    rule: advice.rule.clone(),
+                };
+                (pattern, Mended::new())
             });
+            mended.insert((call.number, place(difference)));
             if !difference.path.is_empty() && !pattern.paths.contains(&difference.path) {
                 pattern.paths.push(difference.path.clone());
             }
             if pattern.calls.last() != Some(&call.number) {
                 pattern.calls.push(call.number);
                 pattern.compiles += usize::from(compiles(call));
-                pattern.saves += usize::from(compiles(call) && causes.len() == 1);
             }
         }
     }
-    others.into_values().collect()
+    let with_savings = |((function, _), (pattern, mended)): ((usize, _), (Pattern, Mended<'_>))| Pattern {
+        saves: functions.get(&function).map_or(0, |calls| saved(calls, &mended)),
+        ..pattern
+    };
+    others.into_iter().map(with_savings).collect()
 }
 
 /// `opt.mu, opt.nu and 3 more of step`
@@ -233,7 +307,9 @@ pub fn numbered(numbers: &[usize]) -> String {
     format!("call{} {}", if numbers.len() == 1 { "" } else { "s" }, listed(&texts, 6))
 }
 
-fn listed(texts: &[String], most: usize) -> String {
+/// `a, b and 3 more`
+#[must_use]
+pub fn listed(texts: &[String], most: usize) -> String {
     match texts {
         [only] => only.clone(),
         [rest @ .., last] if texts.len() <= most => format!("{} and {last}", rest.join(", ")),

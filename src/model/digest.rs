@@ -13,6 +13,7 @@ use super::difference::Difference;
 use super::key::Ingredients;
 use super::leaf::{Aval, Leaf, Leaves};
 use super::object::{Kind, Obj};
+use super::python;
 use super::treedef::{Path, TreeNode, Treedef};
 use crate::case::Name;
 
@@ -80,15 +81,17 @@ impl Digest {
         }
     }
 
-    /// The first thing that a call sees which the program that serves it was not traced from.
+    /// The first thing that a call sees which the program that serves it was not traced from; one that is another value before one
+    /// that is only written otherwise.
     pub fn difference(&self, traced: &Self) -> Option<Difference> {
         if self.is_plainly(traced) {
             return None;
         }
         let [all, then_all] = [self, traced].map(Self::all);
-        let differs = all.iter().zip(&then_all).find(|(now, then)| now != then);
+        let differing = || all.iter().zip(&then_all).filter(|(now, then)| now != then);
+        let is_another = |(now, then): &(&Seen, &Seen)| Written::otherwise(&now.text, &then.text).is_none();
         let lengths = || (all.len() != then_all.len()).then(|| (all.last(), then_all.last()));
-        let (now, then) = match differs {
+        let (now, then) = match differing().find(is_another).or_else(|| differing().next()) {
             Some(pair) => pair,
             None => lengths().and_then(|(now, then)| Some((now?, then?)))?,
         };
@@ -263,6 +266,18 @@ impl fmt::Display for WithTypes<'_> {
             | Kind::Opaque(func) => write!(f, "wrapper({})", WithTypes(func)),
             Kind::Function(_) => f.write_str("function"),
             Kind::Array(array) => write!(f, "array {}{:?}", array.dtype, array.shape),
+            // A number shows its type, and a string that it is one.
+            Kind::NumpyScalar(dtype, value) if dtype.is_float() => write!(f, "np.{dtype}({value:?})"),
+            Kind::Bool(_)
+            | Kind::Int(_)
+            | Kind::Float(_)
+            | Kind::Complex(..)
+            | Kind::Str(_)
+            | Kind::Bytes(_)
+            | Kind::NumpyScalar(..)
+            | Kind::Dtype(_)
+            | Kind::ScalarType(_)
+            | Kind::JaxScalarType(_) => f.write_str(&python::repr(self.0)),
             plain => write!(f, "{plain:?}"),
         }
     }
@@ -274,5 +289,82 @@ struct Pair<'o, K>(K, &'static str, &'o Obj);
 impl<K: fmt::Display> fmt::Display for Pair<'_, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}{}", self.0, self.1, WithTypes(self.2))
+    }
+}
+
+/// How one value is written in two ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// A dtype in two forms: as `np.dtype`, `np.float32` or `jnp.float32`.
+    Dtype,
+    /// A number of Python's and one of NumPy's, which are equal and of one kind. To promotion they are not the same.
+    Number,
+}
+
+impl Written {
+    /// In what two texts of a digest differ, if it is in nothing else.
+    #[must_use]
+    pub fn otherwise(one: &str, other: &str) -> Option<Self> {
+        let is_same = |of: Self| of.alike(one) == of.alike(other);
+        (one != other).then_some(())?;
+        [Self::Dtype, Self::Number].into_iter().find(|of| is_same(*of))
+    }
+
+    /// The text with dtypes in one form, and numbers of NumPy's as Python's if these are alike.
+    fn alike(self, text: &str) -> String {
+        let mut alike = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((at, word)) =
+            ["jnp.", "np.", "dtype("].iter().filter_map(|word| Some((rest.find(word)?, word))).min()
+        {
+            let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+            alike.push_str(before);
+            let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
+            let (dtype, behind) = after.split_at(end);
+            match (*word, behind.strip_prefix('('), behind.strip_prefix(')')) {
+                ("np.", Some(number), _) if self == Self::Number => {
+                    let (number, behind) = number.split_once(')').unwrap_or((number, ""));
+                    alike.push_str(match (dtype, number) {
+                        ("bool", "0") => "False",
+                        ("bool", _) => "True",
+                        _ => number,
+                    });
+                    rest = behind;
+                }
+                ("np.", Some(_), _) => {
+                    alike.push_str(&rest[at..at + word.len() + end]);
+                    rest = behind;
+                }
+                ("dtype(", _, Some(behind)) => {
+                    alike.push_str(dtype);
+                    rest = behind;
+                }
+                _ => {
+                    alike.push_str(dtype);
+                    rest = behind;
+                }
+            }
+        }
+        alike + rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Written;
+
+    #[rstest::rstest]
+    #[case("np.f32", "jnp.f32", Some(Written::Dtype))]
+    #[case("tuple(dtype(f32), 1)", "tuple(np.f32, 1)", Some(Written::Dtype))]
+    #[case("dtype(f32)", "dtype(f64)", None)]
+    #[case("tuple(np.i64(2), 3)", "tuple(2, np.u8(3))", Some(Written::Number))]
+    #[case("np.f32(1.0)", "1.0", Some(Written::Number))]
+    #[case("np.f32(1.0)", "1", None)]
+    #[case("np.bool(1)", "True", Some(Written::Number))]
+    #[case("np.bool(1)", "1", None)]
+    #[case("True", "1", None)]
+    #[case("1.0", "1", None)]
+    fn values_that_are_written_otherwise(#[case] one: &str, #[case] other: &str, #[case] expected: Option<Written>) {
+        assert_eq!(Written::otherwise(one, other), expected);
     }
 }

@@ -37,6 +37,7 @@ mod walk;
 mod wrapper;
 
 pub use difference::{Difference, Explanation};
+pub use digest::Written;
 pub use key::Key;
 pub use object::Raised;
 pub use predict::{ModelError, Objects, Prediction, Simulation, behaviour, predict};

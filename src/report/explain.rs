@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::text::Style;
 use crate::case::{Layer, Verdict};
-use crate::explain::{Advice, Explained, ExplainedCall, Explanation, Nearest, Pattern, Tried, numbered};
+use crate::explain::{Advice, Explained, ExplainedCall, Explanation, Nearest, Pattern, Tried, listed, numbered};
 use crate::model::Difference;
+use crate::spec::Sign;
 
 /// The calls that missed something an earlier call of the function might have left, those that are alike together; then
 /// what it all cost, and what to mend first.
@@ -20,35 +21,87 @@ pub fn text(explained: &Explained, style: Style) -> String {
     text + &summary(explained, style)
 }
 
-/// Calls of one function that missed in the same way.
+/// Calls of one function that missed in the same way: at places that are alike but for numbers, for the same causes.
 struct Group<'e>(Vec<&'e ExplainedCall>);
+
+/// Where a call differs: the path without its numbers, the component, the cause, and the change where that has no path.
+type Place<'e> = (String, &'e str, Option<&'e str>, Option<(&'e str, &'e str)>);
 
 impl<'e> Group<'e> {
     fn first(&self) -> &'e ExplainedCall {
         self.0[0]
     }
+
+    /// What its other calls have at a place that the first one hasn't: a path, or another value at the same path.
+    fn others(&self, place: &Place<'e>) -> Vec<&'e str> {
+        let at = |call: &'e ExplainedCall| -> Vec<_> {
+            call.differences()
+                .iter()
+                .zip(places(call))
+                .filter(|(_, other)| other == place)
+                .map(|(found, _)| found)
+                .collect()
+        };
+        let first = at(self.first());
+        let mut others: IndexSet<&str> = IndexSet::new();
+        for found in self.0[1..].iter().flat_map(|call| at(call)) {
+            match first.iter().find(|known| known.path == found.path) {
+                None => others.insert(&found.path),
+                Some(_) if found.after.starts_with(ANOTHER) => continue,
+                Some(known) if known.after == found.after => continue,
+                Some(_) => others.insert(&found.after),
+            };
+        }
+        others.into_iter().collect()
+    }
+}
+
+/// How the text of what looks as before and isn't the same begins.
+const ANOTHER: &str = "another ";
+
+fn places(call: &ExplainedCall) -> impl Iterator<Item = Place<'_>> {
+    call.differences().iter().zip(&call.advice).map(|(Difference { path, component, before, after }, advice)| {
+        // What surrounds the calls has no path, and one call enters what the next one leaves.
+        let change = path.is_empty().then_some((before.as_str(), after.as_str()));
+        (without_numbers(path), component.as_str(), advice.as_ref().map(|advice| advice.cause.as_str()), change)
+    })
+}
+
+/// `layers[#].w`: the places of a container are alike.
+fn without_numbers(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for c in path.chars() {
+        match c {
+            '0'..='9' if text.ends_with('#') => {}
+            '0'..='9' => text.push('#'),
+            _ => text.push(c),
+        }
+    }
+    text
 }
 
 fn groups(explained: &Explained) -> Vec<Group<'_>> {
     let mut groups: IndexMap<_, Vec<&ExplainedCall>> = IndexMap::new();
     for call in explained.calls.iter().filter(|call| call.is_again()) {
-        let differences = call.differences().iter();
-        // What surrounds the calls has no path, and one call enters what the next one leaves.
-        let change = |found: &'_ Difference| found.path.is_empty().then(|| (found.before.clone(), found.after.clone()));
-        let places: Vec<_> =
-            differences.map(|difference| (&difference.path, &difference.component, change(difference))).collect();
+        let places: IndexSet<_> = places(call).collect();
         let did = (&call.observed, &call.predicted, &call.unpredicted);
-        groups.entry((call.function, did, places, &call.advice)).or_default().push(call);
+        groups.entry((call.function, did, places.into_iter().collect::<Vec<_>>())).or_default().push(call);
     }
     groups.into_values().map(Group).collect()
 }
+
+/// So many differences of one kind are shown, and of so many kinds.
+const SHOWN: usize = 3;
+const KINDS: usize = 12;
 
 fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     let Style { bad, dim, bold, end, .. } = style;
     let call = group.first();
     let numbers: Vec<_> = group.0.iter().map(|call| call.number).collect();
     let place = call.at.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
-    let from = call.from.as_ref().map(|from| format!(", called at {from}")).unwrap_or_default();
+    let from: IndexSet<String> = group.0.iter().filter_map(|call| call.from.clone()).collect();
+    let from: Vec<_> = from.into_iter().collect();
+    let from = if from.is_empty() { String::new() } else { format!(", called at {}", listed(&from, SHOWN)) };
     let _ = write!(text, "{bold}{}{end}{place}{from}\n  {} ", call.name, numbered(&numbers));
     let _ = writeln!(text, "{bad}{}{end}", what(&call.observed));
     if let Some(explanation) = call.explanation() {
@@ -58,14 +111,7 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
             None => writeln!(text, "  {dim}No key is near to it:{end}"),
         };
     }
-    let rows: Vec<_> = call.differences().iter().map(row).collect();
-    let width = |column: fn(&(String, String, String)) -> &String| {
-        rows.iter().map(|row| column(row).chars().count()).max().unwrap_or_default()
-    };
-    let (paths, components) = (width(|row| &row.0), width(|row| &row.1));
-    for (path, component, change) in &rows {
-        let _ = writeln!(text, "    {bold}{path:paths$}{end}  {component:components$}  {change}");
-    }
+    describe_differences(text, group, style);
     let mut stated: Vec<&Advice> = Vec::new();
     for advice in call.advice.iter().flatten().filter(|advice| advice.cause != "program") {
         // Two paths of one cause are mended by one change.
@@ -73,9 +119,12 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
             stated.push(advice);
         }
     }
-    for advice in stated {
+    for (i, advice) in stated.iter().enumerate() {
         let _ = writeln!(text, "  {}  {dim}{}{end}", advice.says, advice.rule);
-        let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
+        // Two causes can have one repair.
+        if stated.get(i + 1).is_none_or(|next| next.fix != advice.fix) {
+            let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
+        }
     }
     if let Some(became) = became(call) {
         let _ = writeln!(text, "  {dim}{became}{end}");
@@ -91,6 +140,48 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
         _ => {}
     }
     text.push('\n');
+}
+
+/// The differences of the first call, few of each kind, and what the others have in their place.
+fn describe_differences(text: &mut String, group: &Group<'_>, Style { bold, end, .. }: Style) {
+    let call = group.first();
+    let mut kinds: IndexMap<Place<'_>, Vec<&Difference>> = IndexMap::new();
+    for (difference, place) in call.differences().iter().zip(places(call)) {
+        kinds.entry(place).or_default().push(difference);
+    }
+    let mut rows = Vec::new();
+    let more = kinds.len().saturating_sub(KINDS);
+    for (place, found) in kinds.iter().take(KINDS) {
+        // One line is as long as what it would say of one more.
+        let shown = if found.len() <= SHOWN + 1 { found.len() } else { SHOWN };
+        let at = rows.len();
+        rows.extend(found[..shown].iter().map(|difference| row(difference)));
+        let others: Vec<String> = group.others(place).into_iter().map(shortened).collect();
+        if !others.is_empty() {
+            let _ = write!(rows[at].2, "; later {}", listed(&others, SHOWN));
+        }
+        if found.len() > shown {
+            rows.push((format!("and {} more", found.len() - shown), String::new(), "likewise".to_owned()));
+        }
+    }
+    if more > 0 {
+        rows.push((format!("and {more} of other kinds"), String::new(), String::new()));
+    }
+    let width = |column: fn(&(String, String, String)) -> &String| {
+        rows.iter().map(|row| column(row).chars().count()).max().unwrap_or_default()
+    };
+    let (paths, components) = (width(|row| &row.0), width(|row| &row.1));
+    for (path, component, change) in &rows {
+        let line = format!("    {bold}{path:paths$}{end}  {component:components$}  {change}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+/// A text in a list of several.
+fn shortened(text: &str) -> String {
+    let mut chars = text.chars();
+    let head: String = chars.by_ref().take(SHORT).collect();
+    if chars.next().is_some() { format!("{head}…") } else { head }
 }
 
 /// Whose key is nearest, if any is.
@@ -141,7 +232,7 @@ pub(super) fn what(verdict: &Verdict) -> String {
 
 fn row(difference: &Difference) -> (String, String, String) {
     let Difference { path, component, before, after } = difference;
-    let change = match after.strip_prefix("another ") {
+    let change = match after.strip_prefix(ANOTHER) {
         Some(text) if text == before => format!("another {before}"),
         _ => {
             let (before, after) = without_common_ends(before, after);
@@ -192,7 +283,9 @@ pub fn summary(explained: &Explained, style: Style) -> String {
     let to_mend = explained.to_mend();
     let width = to_mend.iter().map(|pattern| cost(pattern).len()).max().unwrap_or_default();
     for (i, pattern) in to_mend.iter().enumerate() {
-        let first = if i == 0 { "  mend this first" } else { "" };
+        // What costs no compile and may be meant can wait.
+        let is_urgent = pattern.compiles > 0 || matches!(pattern.sign, Some(Sign::Stale | Sign::RaisesAlone));
+        let first = if i == 0 && is_urgent { "  mend this first" } else { "" };
         let Pattern { id, name, calls, says, fix, .. } = pattern;
         match pattern.sign {
             Some(_) => {
@@ -243,18 +336,22 @@ fn unpredictable(explained: &Explained) -> IndexMap<&str, Vec<usize>> {
 
 /// What something cost: compiles, or calls that missed less than that.
 pub(super) fn cost(pattern: &Pattern) -> String {
-    match pattern.compiles {
+    match pattern.compiles.max(pattern.saves) {
         0 => counted(pattern.calls.len(), "call"),
         compiles => counted(compiles, "compile"),
     }
 }
 
-/// Of compiles that have other causes, too, how many are saved if this one alone is mended.
+/// Of compiles that have other causes, too, how many are saved if this one alone is mended; and of those that are, how many are of
+/// later calls.
 pub(super) fn beside(pattern: &Pattern) -> String {
     match (pattern.saves, pattern.compiles) {
         (saves, compiles) if saves == compiles => String::new(),
-        (0, _) => ", beside other causes".to_owned(),
-        (saves, compiles) => format!(", {saves} of {compiles} without other causes"),
+        (0, _) => " (beside other causes)".to_owned(),
+        (saves, compiles) if saves > compiles => {
+            format!(" (with {} more that would find what is there)", saves - compiles)
+        }
+        (saves, compiles) => format!(" ({saves} of {compiles} without other causes)"),
     }
 }
 

@@ -97,4 +97,9 @@ pub enum Sign {
     Stale,
     /// Calls hit programs that were traced under other flags, which matters where a body looks at them.
     PerhapsStale,
+    /// Calls hit programs that were traced from an equal number of the other library, Python's or NumPy's, which matters where a
+    /// body computes with it in a narrower dtype.
+    PerhapsPromoted,
+    /// Calls hit programs, and would raise if their caches were empty.
+    RaisesAlone,
 }

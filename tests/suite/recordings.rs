@@ -47,7 +47,7 @@ fn record(program: &str, version: &str) -> Explained {
 
 #[rstest]
 #[case("optimizer_each_step", 3, "optimizer-made-anew")]
-#[case("none_gradients", 1, "none-where-an-array-was")]
+#[case("none_gradients", 1, "none-in-an-optimizer-state")]
 #[case("module_with_callables", 2, "function-made-anew")]
 #[case("line_search", 2, "body-made-anew")]
 #[case("line_search_jitted", 1, "weak-type-lost")]
@@ -658,6 +658,44 @@ fn a_call_that_repeats_nothing_says_so(#[case] again: &str, #[case] reason: &str
     &[r#"1 | "function": {"ref": "f_1"}"#, r#"1 | "function": {"ref": "f_2"}"#, r#"1 | "function": {"ref": "f_3"}"#],
     &["wrapper-in-a-loop:  in calls 2 and 3, 2 of 2"]
 )]
+#[case::a_cause_that_brings_others(
+    "jax.jit",
+    &[
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_1"}}}, "f32[4]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_1"}}}, "f32[3]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_2"}}}, "f32[4]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_2"}}}, "f32[3]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_3"}}}, "f32[4]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_3"}}}, "f32[3]""#,
+    ],
+    &["fresh-callable: args[0].aux in calls 3 and 5, 4 of 2"]
+)]
+#[case::an_equal_number_of_numpy(
+    "jax.jit",
+    &[
+        r#"{"new": {"class": "Node", "children": [], "aux": {"tuple": [2, 3]}}}"#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"tuple": [{"numpy_scalar": ["i64", 2]}, 3]}}}"#,
+    ],
+    &["equal-number-of-numpy: args[0].aux in call 2, 0 of 0"]
+)]
+#[case::a_dtype_in_another_form(
+    "jax.jit",
+    &[
+        r#"{"new": {"class": "Node", "children": [], "aux": {"dtype": "f32"}}}"#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"dtype": "f32"}}}"#,
+    ],
+    &[]
+)]
+#[case::a_masked_array(
+    "jax.jit",
+    &[r#""np:f32[2]""#, r#"{"array": {"aval": "np:f32[2]", "subclass": "masked"}}"#],
+    &["hit-that-hides-an-error: args[0] in call 2, 0 of 0"]
+)]
+#[case::a_function_that_is_filtered_in_a_loop(
+    "equinox.filter_jit",
+    &[r#"1 | "function": {"ref": "f_1"}"#, r#"1 | "function": {"ref": "f_2"}"#, r#"1 | "function": {"ref": "f_3"}"#],
+    &["wrapper-in-a-loop: fun in calls 2 and 3, 2 of 2"]
+)]
 #[case::stale_hit(
     "jax.jit",
     &[r#"{"new": {"class": "Node", "children": [], "aux": 1}}"#, r#"{"new": {"class": "Node", "children": [], "aux": true}}"#],
@@ -695,6 +733,27 @@ fn what_calls_show_together(#[case] api: &str, #[case] args: &[&str], #[case] ex
         format!("{id}: {} in {}, {saves} of {compiles}", paths.join(", "), numbered(calls))
     });
     assert_eq!(shown.collect::<Vec<_>>(), expected, "{}", text(&explained, Style::PLAIN));
+}
+
+/// Calls that differ in numbers only stand together, and what they have is said of few of them.
+#[test]
+fn calls_that_are_alike_stand_together() {
+    let news = r#""objects": {"step_1": {"def": {"name": "step", "params": ["xs", "rate"]}}}"#;
+    let args = |i: usize| format!("[{}], 0.5", vec!["\"f32[2]\""; i].join(", "));
+    let grown: Vec<_> = (1..200).map(|i| line("jax.jit", &args(i), "", TRACED)).collect();
+    let mut lines = grown;
+    lines[0] = lines[0].replacen('{', &format!("{{{news}, "), 1);
+    let cast = |dtype: &str| format!("[{}], 0.5", vec![format!("\"{dtype}[2]\""); 60].join(", "));
+    lines.push(line("jax.jit", &cast("bf16"), "", TRACED));
+    let said = text(&explained(&lines), Style::PLAIN);
+    assert!(said.lines().count() < 40, "{said}");
+    for expected in [
+        "calls 2, 3, 4, 5, 6, 7 and 192 more traced, lowered, compiled again",
+        "xs  structure  now list of 2, before list of 1; later list of 3, list of 4, list of 5 and 194 more",
+        "and 57 more         likewise",
+    ] {
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
 }
 
 /// What an explanation says happens on the real target: the two calls alone, and the repaired ones.
