@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, MapAccess};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::value::{DefForm, Effect};
 use super::{Class, Form, Name, Placement, Value};
@@ -563,7 +564,7 @@ impl Context {
 
 /// A parameter: `x`, `*args`, `**kwargs`, or `{name: x, default: 2.0}`; after `*` or `*args` they are keyword-only, before `/`
 /// positional-only.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Param {
@@ -576,6 +577,32 @@ pub enum Param {
         /// The default value.
         default: Value,
     },
+}
+
+impl<'de> Deserialize<'de> for Param {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct WithDefault {
+            name: Name,
+            default: Value,
+        }
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Param;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a parameter: `x`, `/`, `*`, `*args`, `**kwargs`, or `{name: x, default: 2.0}`")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Param, E> {
+                ArgName::try_from(text.to_owned()).map(Param::Plain).map_err(E::custom)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Param, A::Error> {
+                let read = WithDefault::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Ok(Param::Default { name: read.name, default: read.default })
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
 }
 
 /// A parameter's name as it stands in a signature.

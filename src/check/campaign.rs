@@ -308,8 +308,7 @@ impl<'s> Campaign<'s> {
             Observation::Calls(calls) => {
                 calls.iter().rev().find_map(|call| call.error.as_ref()).map(|e| e.message.clone())
             }
-            Observation::Crashed(how) => Some(how.clone()),
-            _ => None,
+            silent => silent.silence(),
         };
         let rules: Vec<String> = plan.rules.iter().map(|rule: &&Rule| rule.id.clone()).collect();
         Ok(Finding {

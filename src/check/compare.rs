@@ -84,7 +84,7 @@ pub fn judge(
         Observation::Unbuildable(_) => return Judgement::Unbuildable,
         Observation::Failed(why) => return Judgement::Failed(why.clone()),
         Observation::Crashed(_) => all("crash"),
-        Observation::TimedOut => all("time-out"),
+        Observation::TimedOut(_) => all("time-out"),
     };
     // A target that didn't compare a program with one made on an empty cache says nothing of whether it is stale.
     let seen = |(i, call): (usize, Behaviour)| call.seen_by(visible, compared.get(i) == Some(&true));

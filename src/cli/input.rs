@@ -10,8 +10,9 @@ use crate::report::json::Report;
 use crate::spec::CaseFile;
 
 /// The cases of `path`: of a file, of all files of a folder, or of stdin for `-`. A file holds one case with its name, a
-/// list of them, one a line (`.jsonl`), or a bare case, for which `api` has to be given.
-pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<CaseFile>, CliError> {
+/// list of them, one a line (`.jsonl`), or a bare case, for which `api` has to be given. One of many that can't be read is an
+/// error in its place, which says which it is.
+pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<Result<CaseFile, CliError>>, CliError> {
     let unreadable = |error: std::io::Error| CliError::Usage(format!("{}: {error}", path.display()));
     if path.is_dir() {
         let mut files: Vec<PathBuf> = fs::read_dir(path)
@@ -37,21 +38,29 @@ pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<CaseFile>, Cli
     let mut found = if path.extension().is_some_and(|end| end == "jsonl") {
         let mut found = Vec::new();
         for (i, line) in content.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            found.extend(document(line, api, &format!("{name}:{}", i + 1))?);
+            match document(line, api, &format!("{name}:{}", i + 1)) {
+                Ok(cases) => found.extend(cases),
+                Err(error) => found.push(Err(error)),
+            }
         }
         found
     } else {
         document(&content, api, &name)?
     };
-    for (i, case) in found.iter_mut().enumerate() {
+    for (i, found) in found.iter_mut().enumerate() {
+        let Ok(case) = found else { continue };
         if case.id.is_empty() {
             case.id = format!("{name}#{}", i + 1);
         }
         if let Err(error) = case.case.validate() {
-            return Err(CliError::Usage(format!("{name}: {}: {error}", case.id)));
+            *found = Err(CliError::Usage(format!("{name}: {}: {error}", case.id)));
         }
     }
-    Ok(found)
+    // Where there is but one, there is nothing else to do.
+    match found.pop() {
+        Some(Err(error)) if found.is_empty() => Err(error),
+        last => Ok(found.into_iter().chain(last).collect()),
+    }
 }
 
 /// The report in `path`, with its name.
@@ -64,30 +73,33 @@ pub(super) fn report(path: &Path) -> Result<(String, Report), CliError> {
     Ok((name, report))
 }
 
-fn document(content: &str, api: Option<&str>, name: &str) -> Result<Vec<CaseFile>, CliError> {
+fn document(content: &str, api: Option<&str>, name: &str) -> Result<Vec<Result<CaseFile, CliError>>, CliError> {
     let wrong = |error: &dyn std::fmt::Display| CliError::Usage(format!("{name}: {error}"));
     let tree: serde_yaml::Value = text::from_yaml(content).map_err(|error| wrong(&error))?;
     let trees = match tree {
         serde_yaml::Value::Sequence(trees) => trees,
         tree => vec![tree],
     };
-    trees
-        .into_iter()
-        .map(|tree| {
-            let id = tree.get("id").and_then(serde_yaml::Value::as_str).map(|id| format!("{id}: ")).unwrap_or_default();
-            let wrong = |error: &dyn std::fmt::Display| wrong(&format!("{id}{error}"));
-            if tree.get("steps").is_some() {
-                let case: Case = text::from_tree(&tree).map_err(|error| wrong(&error))?;
-                let Some(api) = api else {
-                    return Err(wrong(&"this is a bare case: say with --api which implementation it calls"));
-                };
-                return Ok(CaseFile::bare(api, case));
-            }
-            let mut file: CaseFile = text::from_tree(&tree).map_err(|error| wrong(&error))?;
-            if let Some(api) = api {
-                api.clone_into(&mut file.api);
-            }
-            Ok(file)
-        })
-        .collect()
+    let many = trees.len() > 1;
+    Ok(trees.iter().enumerate().map(|(i, tree)| case(tree, api, name, many.then_some(i + 1))).collect())
+}
+
+/// One case of a document, which is called by its name or by its place among others.
+fn case(tree: &serde_yaml::Value, api: Option<&str>, name: &str, place: Option<usize>) -> Result<CaseFile, CliError> {
+    let id = tree.get("id").and_then(serde_yaml::Value::as_str);
+    let which = id.map(str::to_owned).or_else(|| place.map(|place| format!("case {place}")));
+    let which = which.map(|which| format!("{which}: ")).unwrap_or_default();
+    let wrong = |error: &dyn std::fmt::Display| CliError::Usage(format!("{name}: {which}{error}"));
+    if tree.get("steps").is_some() {
+        let case: Case = text::from_tree(tree).map_err(|error| wrong(&error))?;
+        let Some(api) = api else {
+            return Err(wrong(&"this is a bare case: say with --api which implementation it calls"));
+        };
+        return Ok(CaseFile::bare(api, case));
+    }
+    let mut file: CaseFile = text::from_tree(tree).map_err(|error| wrong(&error))?;
+    if let Some(api) = api {
+        api.clone_into(&mut file.api);
+    }
+    Ok(file)
 }

@@ -146,6 +146,12 @@ fn shown(error: &CliError) -> String {
     }
 }
 
+/// Says of one case among others why it can't be read.
+fn refused(error: &CliError) -> End {
+    eprintln!("{}", shown(error));
+    End::NotRun
+}
+
 fn run(cli: &Cli) -> Result<End, CliError> {
     if let Verb::Schema(schema) = &cli.verb {
         return schema.run();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use super::{CliError, End, input, print};
+use super::{CliError, End, input, print, refused};
 use crate::case::{Behaviour, text};
 use crate::model::{Difference, ModelError, Simulation};
 use crate::spec::{CaseFile, Profile, Spec, Version};
@@ -46,13 +46,14 @@ impl Predict {
         let mut end = End::Well;
         for file in &self.files {
             for case in input::cases(file, self.api.as_deref())? {
-                match self.line(spec, &case)? {
-                    (line, true) => print(&line),
-                    (line, false) => {
+                end = end.max(match case {
+                    Ok(case) => {
+                        let (line, well) = self.line(spec, &case)?;
                         print(&line);
-                        end = End::Findings;
+                        if well { End::Well } else { End::Findings }
                     }
-                }
+                    Err(error) => refused(&error),
+                });
             }
         }
         Ok(end)

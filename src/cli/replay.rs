@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::predict::profile;
-use super::{CliError, End, Running, input, print, style};
+use super::{CliError, End, Running, input, print, refused, style};
 use crate::case::Behaviour;
 use crate::check::{Judgement, judge};
 use crate::model::{Prediction, predict};
 use crate::spec::{CaseFile, Spec};
-use crate::target::{CallObservation, Observation, Target, TargetName, open};
+use crate::target::{CallObservation, Limits, Observation, Target, TargetName, open};
 
 /// Run cases on a target again, and compare with what is expected and predicted.
 #[derive(Debug, Args)]
@@ -28,16 +28,18 @@ pub(super) struct Replay {
 impl Replay {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
         let name: TargetName = self.target.parse()?;
+        // Each case is somebody's own: one that ends the process says nothing of the next.
+        let limits = Limits { crashes: None, ..self.running.limits() };
         let mut say = |line: &str| eprintln!("{line}");
-        let mut target = open(spec, &name, self.running.python.as_ref(), self.running.limits(), &mut say)?;
+        let mut target = open(spec, &name, self.running.python.as_ref(), limits, &mut say)?;
         let mut end = End::Well;
         let api = target.about().implementation.clone();
         for file in &self.files {
             for case in input::cases(file, Some(&api))? {
-                match self.case(spec, &case, target.as_mut())? {
-                    End::Well => {}
-                    worse => end = worse,
-                }
+                end = end.max(match case {
+                    Ok(case) => self.case(spec, &case, target.as_mut())?,
+                    Err(error) => refused(&error),
+                });
             }
         }
         Ok(end)
@@ -94,7 +96,7 @@ impl Replay {
                 ));
             }
         }
-        if let Observation::Crashed(how) = &observation {
+        if let Some(how) = observation.silence() {
             print(&format!("  observed   {how}"));
         }
         Ok(end)

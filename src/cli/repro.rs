@@ -31,7 +31,7 @@ pub(super) struct Repro {
 
 impl Repro {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
-        let cases = input::cases(&self.file, None)?;
+        let cases = input::cases(&self.file, None)?.into_iter().collect::<Result<Vec<_>, _>>()?;
         let target = self.target.as_deref().map(str::parse).transpose()?;
         if let ([case], output) = (&cases[..], &self.output) {
             let text = self.script(spec, case, target.as_ref())?.map_err(|error| wrong(case, &error))?;

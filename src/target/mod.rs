@@ -54,7 +54,7 @@ pub enum TargetError {
         stderr: String,
     },
     /// The target crashes again and again.
-    #[error("`{command}` ended {times} times in a row without answering any case{stderr}")]
+    #[error("`{command}` fell silent {times} times in a row without answering any case{stderr}")]
     KeepsCrashing {
         /// The program and its arguments.
         command: String,

@@ -5,6 +5,8 @@
 //! `{"id": 1, "unsupported": "…"}`, `{"id": 1, "unbuildable": {"class": "…"}}` and `{"id": 1, "failed": "…"}`, in any order.
 //! The end of its stdin ends it.
 
+use std::time::Duration;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -174,8 +176,20 @@ pub enum Observation {
     Failed(String),
     /// The process ended.
     Crashed(String),
-    /// No answer came in time.
-    TimedOut,
+    /// No answer came within that time.
+    TimedOut(Duration),
+}
+
+impl Observation {
+    /// Why there is no answer, where none came.
+    #[must_use]
+    pub fn silence(&self) -> Option<String> {
+        match self {
+            Self::Crashed(how) => Some(how.clone()),
+            Self::TimedOut(limit) => Some(format!("no answer within {} s", limit.as_secs())),
+            _ => None,
+        }
+    }
 }
 
 impl From<Outcome> for Observation {

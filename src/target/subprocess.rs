@@ -20,18 +20,18 @@ pub struct Limits {
     pub start: Duration,
     /// To answer any of the cases that it has.
     pub case: Duration,
+    /// How often in a row its process may end without an answer before it is given up; any number if not given.
+    pub crashes: Option<usize>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { start: Duration::from_secs(120), case: Duration::from_secs(30) }
+        Self { start: Duration::from_secs(120), case: Duration::from_secs(30), crashes: Some(3) }
     }
 }
 
 /// How many cases are on their way at once.
 const WINDOW: usize = 32;
-/// How often in a row a process may end without an answer.
-const MOST_CRASHES: usize = 3;
 
 /// A target in a process of its own.
 #[derive(Debug)]
@@ -129,14 +129,14 @@ impl Target for Subprocess {
                 Some(silence) if width == 1 => {
                     let (culprit, _) = open[0];
                     observed[culprit].get_or_insert_with(|| match silence {
-                        Silence::TimedOut => Observation::TimedOut,
+                        Silence::TimedOut => Observation::TimedOut(self.limits.case),
                         Silence::Ended => Observation::Crashed(self.ended()),
                     });
                     self.crashes_in_a_row += 1;
                 }
                 Some(_) => width = 1,
             }
-            if self.crashes_in_a_row >= MOST_CRASHES {
+            if self.limits.crashes.is_some_and(|most| self.crashes_in_a_row >= most) {
                 return Err(TargetError::KeepsCrashing {
                     command: self.command.join(" "),
                     times: self.crashes_in_a_row,

@@ -186,6 +186,24 @@ fn predict_reads_bare_cases_and_says_why() {
 }
 
 #[test]
+fn a_case_that_can_not_be_read_leaves_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cases.yaml");
+    let cases = "- {id: one, api: jax.jit, case: {steps: [{call: {args: ['f32[]']}}]}}
+- {id: two, api: jax.jit, case: {function: {def: {params: [3]}}, steps: [{call: {args: ['f32[]']}}]}}
+- {api: jax.jit, case: {steps: [{call: {args: [{ref: nobody}]}}]}}
+- {id: four, api: jax.jit, case: {steps: [{call: {args: ['f32[]']}}]}}
+";
+    fs::write(&file, cases).unwrap();
+    let output = jitkey(&["predict", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(3));
+    let (said, wrong) = (stdout(&output), stderr(&output));
+    assert!(said.contains("\"one\"") && said.contains("\"four\"") && said.lines().count() == 2, "{said}");
+    assert!(wrong.contains("two: invalid type: integer `3`, expected a parameter: `x`"), "{wrong}");
+    assert!(wrong.contains("cases.yaml#3: step 1, args[0]: there is no object `nobody`"), "{wrong}");
+}
+
+#[test]
 fn predict_fails_where_the_expectation_is_another() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json");

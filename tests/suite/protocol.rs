@@ -7,7 +7,7 @@ use jitkey::spec::Spec;
 use jitkey::target::{CallObservation, Limits, Observation, Subprocess, Target, TargetError, TargetName, open};
 use rstest::rstest;
 
-const LIMITS: Limits = Limits { start: Duration::from_secs(20), case: Duration::from_secs(3) };
+const LIMITS: Limits = Limits { start: Duration::from_secs(20), case: Duration::from_secs(3), crashes: Some(3) };
 
 fn command(fault: &str) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/targets/faulty.py");
@@ -31,7 +31,7 @@ fn observed(fault: &str) -> Vec<Observation> {
 
 #[rstest]
 #[case::crash("dies", |seen: &Observation| matches!(seen, Observation::Crashed(how) if how.contains("Segmentation")))]
-#[case::hang("hangs", |seen: &Observation| *seen == Observation::TimedOut)]
+#[case::hang("hangs", |seen: &Observation| seen.silence().is_some_and(|why| why == "no answer within 3 s"))]
 #[case::garbled("babbles", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("no JSON")))]
 #[case::wrong_id("wrong-id", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("12345")))]
 #[case::unsupported("refuses", |seen: &Observation| *seen == Observation::Unsupported("poison".into()))]
@@ -66,6 +66,14 @@ fn silence_at_the_start_has_a_limit() {
 fn a_target_that_always_dies_is_given_up() {
     let mut target = Subprocess::start(command("always-dies"), Vec::new(), LIMITS).unwrap();
     assert!(matches!(target.observe(&cases()), Err(TargetError::KeepsCrashing { times: 3, .. })));
+}
+
+#[test]
+fn a_target_that_always_dies_is_observed_where_each_case_stands_alone() {
+    let limits = Limits { crashes: None, ..LIMITS };
+    let mut target = Subprocess::start(command("always-dies"), Vec::new(), limits).unwrap();
+    let seen = target.observe(&cases()[..5]).unwrap();
+    assert!(seen.iter().all(|seen| matches!(seen, Observation::Crashed(_))), "{seen:?}");
 }
 
 #[test]

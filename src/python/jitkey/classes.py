@@ -1,8 +1,9 @@
 """The classes of cases.
 
 A case must meet no class that another case met: a class whose `__eq__` raises can poison the entries of unrelated
-functions. But jax and equinox keep every registered class for ever, so registered classes are lent: when all caches
-have been cleared, nothing remembers them, and they can be lent again.
+functions. But jax and equinox keep every registered class for ever, and of others jaxlib remembers by their addresses how it
+takes their instances. So classes are lent, and none ever goes: when all caches have been cleared, nothing else remembers
+them, and they can be lent again.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ def reclaim() -> None:
 def make(name: str, form: dict[str, Any], known: dict[str, Made]) -> Made:
     """A class of a case; `known` are those before it."""
     ((kind, spec),) = form.items()
-    if kind == "subclass":
-        return _subclass(name, spec["of"], known)
+    base = _base(name, spec["of"], known) if kind == "subclass" else None
     makers: dict[str, Callable[[str, Any], type]] = {
         "namedtuple": _namedtuple, "node": _node, "dataclass": _dataclass, "module": _module,
         "nnx_module": _nnx_module, "plain": _plain, "plain_dataclass": _plain_dataclass, "enum": _enum, "int_enum": _int_enum,
     }  # fmt: skip
-    if kind not in makers:
+    if base is None and kind not in makers:
         raise Unsupported(f"class {kind}")
-    if kind not in ("node", "dataclass", "module", "nnx_module"):
-        return Made(kind, makers[kind](name, spec))
-    key = json.dumps([name, form])
-    made = _free[key].pop() if _free[key] else makers[kind](name, spec)
+    key = json.dumps([name, form, id(base.made) if base is not None else None])
+    if _free[key]:
+        made = _free[key].pop()
+    else:
+        made = makers[kind](name, spec) if base is None else _subclass(name, base)
     _lent.append((key, made))
-    return Made(kind, made)
+    return Made(kind if base is None else base.kind, made)
 
 
 def _method() -> dict[str, Any]:
@@ -138,13 +139,18 @@ def _int_enum(name: str, members: list[str]) -> type:
     return _with_method(enum.IntEnum(name, members))  # type: ignore[misc]
 
 
-def _subclass(name: str, of: str, known: dict[str, Made]) -> Made:
+def _base(name: str, of: str, known: dict[str, Made]) -> Made:
     if of in known:
-        base = known[of]
-        return Made(base.kind, type(base.made)(name, (base.made,), {}))
+        return known[of]
     if of not in BUILTINS:
         raise Malformed(f"class {name} is a subclass of {of}, which isn't there")
-    return Made("builtin", type(name, (BUILTINS[of],), _method()))
+    return Made("builtin", BUILTINS[of])
+
+
+def _subclass(name: str, base: Made) -> type:
+    if base.made in BUILTINS.values():
+        return type(name, (base.made,), _method())
+    return type(base.made)(name, (base.made,), {})
 
 
 def _plain(name: str, spec: dict[str, Any]) -> type:

@@ -82,7 +82,10 @@ def cold(function: Any, _options: dict[str, Any], args: Any, kwargs: Any) -> Non
         function, args, kwargs = equinox.combine(dynamic, static)
         return equinox.filter(function(*args, **kwargs), equinox.is_array)
 
-    jax.eval_shape(jax.jit(fresh), dynamic)
+    wrapper: Any = jax.jit(fresh)
+    # Not inside of a trace, in which arrays among aux data can't be compared.
+    trace = wrapper.trace if hasattr(wrapper, "trace") else wrapper.eval_shape
+    trace(dynamic)
 
 
 def clear_function(wrapper: Any) -> None:

@@ -292,6 +292,8 @@ def found(dotted: str) -> Any:
         value: Any = importlib.import_module(_ALIASES.get(head, head) if rest else "builtins")
     except ImportError as error:
         raise Unsupported(f"{dotted}: {error}") from None
+    if not rest and not hasattr(value, head):
+        raise Malformed(f"`{head}` is no builtin: what a library has is named with it, as in `numpy.sin`")
     for i, name in enumerate(rest or [head]):
         if not hasattr(value, name) and isinstance(value, types.ModuleType):
             with contextlib.suppress(ImportError):

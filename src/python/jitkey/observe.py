@@ -14,12 +14,16 @@ in a cache key: the hook passes its arguments on, and the rest only listens.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 from jax._src import pjit
+from jax._src.array import ArrayImpl
+
+from . import environment
 
 LAYERS = ("dispatch", "trace", "lower", "compile")
 
@@ -136,9 +140,24 @@ def name_of(function: Any) -> str | None:
     return getattr(getattr(function, "fun", function), "__name__", None)
 
 
+def _compares_unobserved(kind: Any) -> None:
+    """What the `==` of arrays, and of Modules with arrays, runs and compiles is no part of the call whose key has them."""
+    for name in ("__eq__", "__ne__"):
+        compares = getattr(kind, name)
+
+        def compared(self: Any, other: Any, compares: Any = compares) -> Any:
+            with unobserved():
+                return compares(self, other)
+
+        setattr(kind, name, functools.wraps(compares)(compared))
+
+
 def install(*, converts: bool = False) -> None:
     """Puts the hook and the listener in place, once for the process; `converts` says that conversions are no part of a program."""
     infer_params = pjit._infer_params
+    equinox: Any = environment.optional("equinox")
+    for kind in (ArrayImpl, *([] if equinox is None else [equinox.Module])):
+        _compares_unobserved(kind)
     _watch.helpers = (*HELPERS, *CONVERSIONS) if converts else HELPERS
 
     def hook(*args: Any, **kwargs: Any) -> Any:
