@@ -651,10 +651,9 @@ def _number_type(value: Any) -> dict[str, Any] | None:
 def _is_registered(value: Any) -> bool:
     """Whether jax knows it as a node of a tree."""
     try:
-        default_registry.flatten_one_level(value)
+        return default_registry.flatten_one_level(value) is not None
     except (TypeError, ValueError):
         return False
-    return True
 
 
 def _is_split(value: Any) -> bool:
