@@ -42,6 +42,7 @@ impl Display for Form {
                 let ends: Vec<_> = ends.iter().map(i64::to_string).collect();
                 write!(f, "range({})", ends.join(", "))
             }
+            Self::Slice(parts) => bracket(f, "slice(", parts, ")"),
             Self::Dict(items) => dict(f, "{", items, "}"),
             Self::OrderedDict(items) => dict(f, "OrderedDict({", items, "})"),
             Self::DefaultDict(form) => {

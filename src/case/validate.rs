@@ -86,6 +86,12 @@ pub enum CaseError {
         /// Where it stands.
         place: String,
     },
+    /// A NumPy scalar that is none.
+    #[error("{place}: `numpy.object_(x)` is `x` itself: write the value")]
+    ObjectScalar {
+        /// Where it stands.
+        place: String,
+    },
     /// A nest that is deeper than Python can recurse.
     #[error("{place}: {levels} levels are more than Python can recurse; write at most {DEEPEST}")]
     Deep {
@@ -361,6 +367,9 @@ impl<'c> Checker<'c> {
                 Form::Nest(nest) if nest.levels > DEEPEST => {
                     return Err(CaseError::Deep { place: place.to_string(), levels: nest.levels });
                 }
+                Form::NumpyScalar(dtype, _) if dtype.name() == "object" => {
+                    return Err(CaseError::ObjectScalar { place: place.to_string() });
+                }
                 Form::Nth(_) if !self.fills => return Err(CaseError::Nth { place: place.to_string() }),
                 Form::Output(output) if output.call == 0 || output.call > self.calls => {
                     return Err(CaseError::Output { place: place.to_string(), call: output.call });
@@ -489,7 +498,9 @@ impl Form {
     #[must_use]
     pub fn children(&self) -> Children<'_> {
         match self {
-            Self::Tuple(items) | Self::Set(items) | Self::Frozenset(items) => items.iter().collect(),
+            Self::Tuple(items) | Self::Set(items) | Self::Frozenset(items) | Self::Slice(items) => {
+                items.iter().collect()
+            }
             Self::Dict(items) | Self::OrderedDict(items) | Self::MappingProxy(items) => {
                 items.0.iter().flat_map(|(key, value)| [key, value]).collect()
             }

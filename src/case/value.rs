@@ -95,6 +95,8 @@ pub enum Form {
     Frozenset(Vec<Value>),
     /// `range(…)`: one to three numbers.
     Range(Vec<i64>),
+    /// `slice(…)`: one to three values.
+    Slice(Vec<Value>),
     /// A dict, in this insertion order.
     Dict(DictItems),
     /// A `collections.OrderedDict`.

@@ -45,6 +45,7 @@ pub struct Ambient {
     pub trace_raises: Option<String>,
     pub miss_raises: Option<String>,
     pub run_raises: Option<String>,
+    pub compiled_raises: Option<String>,
     /// The kinds of leaves that are traced although they are refused otherwise.
     pub passing: Vec<LeafKind>,
     /// What a program may not return.
@@ -165,6 +166,7 @@ impl Ambient {
             trace_raises,
             miss_raises,
             run_raises,
+            compiled_raises,
             ..
         } = effect;
         for key in keys {
@@ -183,5 +185,6 @@ impl Ambient {
         self.trace_raises = self.trace_raises.take().or_else(|| trace_raises.clone());
         self.miss_raises = self.miss_raises.take().or_else(|| miss_raises.clone());
         self.run_raises = self.run_raises.take().or_else(|| run_raises.clone());
+        self.compiled_raises = self.compiled_raises.take().or_else(|| compiled_raises.clone());
     }
 }

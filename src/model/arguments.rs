@@ -7,14 +7,15 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use super::called::signature_raises;
 use super::flatten::{Flat, FlattenErrors, flatten, flatten_among, text};
-use super::leaf::{LeafErrors, Leaves, Traits};
+use super::leaf::{Leaf, LeafErrors, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::signature::Signature;
 use super::treedef::{Path, Root, Tree, Treedef};
 use super::view::{View, Views};
-use crate::case::{Donate, InShardings, JitOptions, Name, Shardings};
+use crate::case::{Donate, InShardings, JitOptions, Name, Sharding, Shardings, Split};
 use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
@@ -56,6 +57,8 @@ pub struct CallForm {
     pub positional: usize,
     pub keywords: Vec<Name>,
     pub static_positions: Vec<usize>,
+    /// Whether statics are chosen by their names, too.
+    pub chooses_by_name: bool,
     /// The numbers and names of what is donated, as the wrapper has them.
     pub donated: (Vec<i32>, Vec<Name>),
 }
@@ -77,14 +80,23 @@ impl Arguments {
         Rc::make_mut(&mut self.leaves).change_all(|traits| {
             let aval = Rc::make_mut(&mut traits.aval);
             aval.shape.remove(0);
+            // Where it is remains that of the whole array; its type has what is explicit.
             if let Some(sharding) = aval.placement.as_mut().and_then(|at| at.sharding.as_mut())
                 && !sharding.spec.is_empty()
+                && !sharding.explicit.is_empty()
             {
                 sharding.spec.remove(0);
             }
         });
         Ok(self)
     }
+}
+
+/// Whether the first dimension of a leaf is split over axes that are part of its type.
+pub fn is_split_explicitly(leaf: Leaf<'_>) -> bool {
+    let sharding = leaf.aval.placement.as_ref().and_then(|at| at.sharding.as_ref());
+    let over = |named: &Sharding, split: &Split| split.axes().iter().any(|axis| named.explicit.contains(axis));
+    sharding.is_some_and(|named| named.spec.first().is_some_and(|split| over(named, split)))
 }
 
 /// A call, as objects.
@@ -110,6 +122,12 @@ pub fn statics(profile: &Profile, call: &Invocation<'_>) -> Result<(Vec<usize>, 
 /// What `jax.jit` itself raises for the options that choose arguments (`resolve_argnums`), before there is a call.
 pub fn refused(profile: &Profile, call: &Invocation<'_>) -> Option<Raised> {
     let JitOptions { static_argnums, static_argnames, donate_argnums, donate_argnames, .. } = call.options;
+    // It goes without a signature where there is none to be had (`fun_signature`).
+    let raised =
+        signature_raises(call.function).filter(|Raised(class)| !matches!(&**class, "ValueError" | "TypeError"));
+    if raised.is_some() {
+        return raised;
+    }
     let numbers = !static_argnums.is_empty() || !donate_argnums.is_empty();
     let chooses = (numbers || !static_argnames.is_empty() || !donate_argnames.is_empty())
         && profile.arguments == ArgumentStyle::AsWritten
@@ -132,7 +150,9 @@ pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raise
         // What the functions of a loop are given is what they are called with.
         ArgumentStyle::AsWritten | ArgumentStyle::ControlFlow(_) => sorter.as_written(),
         // Which binds the arguments itself.
-        ArgumentStyle::Partition if !Signature::is_known(call.function) => Err(Raised::new("ValueError")),
+        ArgumentStyle::Partition if !Signature::is_known(call.function) => {
+            Err(signature_raises(call.function).unwrap_or_else(|| Raised::new("ValueError")))
+        }
         ArgumentStyle::Partition => sorter.partition(),
     }
 }
@@ -271,7 +291,9 @@ impl<'c> Sorter<'c> {
         let bindable = self.signature.accepts(args.len() + repeated.len(), self.call.kwargs);
         static_positions.extend(repeated);
         let keywords_in_order = self.in_order(&keywords, written);
-        let form = CallForm { mask: Vec::new(), positional: args.len(), keywords, static_positions, donated };
+        let chooses_by_name = !names.is_empty();
+        let positional = args.len();
+        let form = CallForm { mask: Vec::new(), positional, keywords, static_positions, chooses_by_name, donated };
         Ok(Arguments {
             leaves: Rc::new(found.leaves),
             items: Rc::new(items),

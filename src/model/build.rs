@@ -36,6 +36,8 @@ pub type Output = LazyCell<Obj, Box<dyn FnOnce() -> Obj>>;
 #[derive(Debug)]
 pub struct Namespace {
     classes: FxHashMap<Name, Rc<ClassObject>>,
+    /// The classes as objects, each one however it is reached.
+    class_objects: FxHashMap<Name, Obj>,
     objects: FxHashMap<Name, Obj>,
     /// The objects that can't be made, in order.
     unmade: IndexMap<Name, BuildError>,
@@ -52,6 +54,7 @@ impl Namespace {
     pub fn of(case: &Case, ways: Ways) -> Self {
         let mut namespace = Self {
             classes: FxHashMap::default(),
+            class_objects: FxHashMap::default(),
             objects: FxHashMap::default(),
             unmade: IndexMap::new(),
             outputs: Vec::new(),
@@ -65,6 +68,7 @@ impl Namespace {
                 _ => None,
             };
             let class = Rc::new(ClassObject { name: name.clone(), class: class.clone(), base, hashed: ways.modules });
+            namespace.class_objects.insert(name.clone(), Rc::new(Kind::Class(Rc::clone(&class))));
             namespace.classes.insert(name.clone(), class);
         }
         for (name, value) in &case.objects {
@@ -158,6 +162,16 @@ impl Namespace {
                 [start, stop, step] if step != 0 => Kind::Range(start, stop, step),
                 _ => return Err(Raised::new(if ends.len() == 3 { "ValueError" } else { "TypeError" }).into()),
             },
+            Form::Slice(parts) => {
+                let none = || Rc::new(Kind::None);
+                let parts = match &self.all(parts)?[..] {
+                    [stop] => [none(), Rc::clone(stop), none()],
+                    [start, stop] => [Rc::clone(start), Rc::clone(stop), none()],
+                    [start, stop, step] => [start, stop, step].map(Rc::clone),
+                    _ => return Err(Raised::new("TypeError").into()),
+                };
+                Kind::Slice(parts, self.ways.slices_hash)
+            }
             Form::Dict(items) => Kind::Dict(self.items(items)?),
             Form::OrderedDict(items) => Kind::OrderedDict(self.items(items)?),
             Form::DefaultDict(form) => Kind::DefaultDict(self.build(&form.factory)?, self.items(&form.items)?),
@@ -195,7 +209,10 @@ impl Namespace {
                     super::flatten::flatten(super::treedef::Root::Called("tree".into()), &value, &errors)?.treedef;
                 Kind::Treedef(super::treedef::Treedef { by: self.ways.treedefs, ..treedef })
             }
-            Form::Class(name) => Kind::Class(self.class(name)?),
+            Form::Class(name) => {
+                let unknown = || BuildError::Unsupported(format!("there is no class `{name}`"));
+                return self.class_objects.get(name).cloned().ok_or_else(unknown);
+            }
             Form::New(new) => self.instance(new)?,
             Form::Ref(name) => {
                 let dropped = || BuildError::Unsupported(format!("object `{name}` was dropped"));
@@ -259,7 +276,7 @@ impl Namespace {
                     Wrapper::Jit => Kind::Jitted(func),
                     Wrapper::Checkpoint => Kind::Checkpointed(func),
                     Wrapper::Vmap => Kind::Mapped(func),
-                    Wrapper::Grad | Wrapper::CustomJvp => Kind::Opaque(func),
+                    Wrapper::Grad | Wrapper::CustomJvp => Kind::Opaque(func, wrap.by),
                 }
             }
             Form::Make(make) => return self.build(&make.as_),

@@ -18,7 +18,7 @@ use super::running::{devices, split};
 use super::table::Program;
 use super::wrapper::Options;
 use crate::case::{Name, Placement, Value};
-use crate::spec::{ArgumentStyle, Equality, Profile};
+use crate::spec::{ArgumentStyle, Equality, LeafKind, Profile};
 
 /// A compiled object that a case made.
 #[derive(Debug)]
@@ -87,6 +87,9 @@ impl Compiled {
         }
         let mut kept = pairs().filter(|(ours, _)| ours.kept).map(|(_, theirs)| theirs);
         if let Some(leaf) = kept.find(|leaf| leaf.never_fast || leaf.errors.is_some()) {
+            if leaf.errors.as_ref().is_some_and(|errors| errors.kind == Some(LeafKind::ShapeDtypeStruct)) {
+                return Ok(Err(Raised::new(&profile.compiled_without_value)));
+            }
             // What has no value, or is taken for something else, is refused as it becomes an argument.
             return match leaf.error(|errors| &errors.missed) {
                 Some(raised) if !leaf.never_fast => Ok(Err(raised)),

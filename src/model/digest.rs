@@ -191,7 +191,7 @@ pub(super) fn body(function: &Obj) -> &Obj {
         | Kind::Wrapper(inner, _)
         | Kind::Checkpointed(inner)
         | Kind::Mapped(inner)
-        | Kind::Opaque(inner)
+        | Kind::Opaque(inner, _)
         | Kind::ModuleWrapper(_, inner, _) => body(inner),
         _ => function,
     }
@@ -235,6 +235,7 @@ impl fmt::Display for WithTypes<'_> {
         match &**self.0 {
             Kind::Tuple(items) => write!(f, "tuple({})", all(items)),
             Kind::List(items) => write!(f, "list({})", all(items)),
+            Kind::Slice(parts, _) => write!(f, "slice({})", all(parts)),
             Kind::Set(items) => write!(f, "set({})", sorted(items)),
             Kind::Frozenset(items) => write!(f, "frozenset({})", sorted(items)),
             Kind::Dict(items) => write!(f, "dict({})", pairs(items)),
@@ -263,7 +264,7 @@ impl fmt::Display for WithTypes<'_> {
             | Kind::Wrapper(func, _)
             | Kind::Checkpointed(func)
             | Kind::Mapped(func)
-            | Kind::Opaque(func) => write!(f, "wrapper({})", WithTypes(func)),
+            | Kind::Opaque(func, _) => write!(f, "wrapper({})", WithTypes(func)),
             Kind::Function(_) => f.write_str("function"),
             Kind::Array(array) => write!(f, "array {}{:?}", array.dtype, array.shape),
             // A number shows its type, and a string that it is one.
@@ -278,6 +279,20 @@ impl fmt::Display for WithTypes<'_> {
             | Kind::Dtype(_)
             | Kind::ScalarType(_)
             | Kind::JaxScalarType(_) => f.write_str(&python::repr(self.0)),
+            Kind::ShapeDtypeStruct(array) => write!(f, "ShapeDtypeStruct({array})"),
+            Kind::ArrayRef(array) => write!(f, "Ref({array})"),
+            Kind::Treedef(treedef) => {
+                let node = |node| Listed(<[(_, Obj)]>::iter(TreeNode::data(node)).map(|(_, data)| WithTypes(data)));
+                write!(f, "PyTreeDef(")?;
+                for (i, each) in treedef.nodes().iter().enumerate() {
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}{} of {}", each.word(), each.arity)?;
+                    if !each.data().is_empty() {
+                        write!(f, " with {}", node(each))?;
+                    }
+                }
+                f.write_str(")")
+            }
             plain => write!(f, "{plain:?}"),
         }
     }

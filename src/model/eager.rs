@@ -9,13 +9,16 @@
 use std::rc::Rc;
 
 use super::arguments::{Arguments, Invocation, Item, sort};
+use super::flatten::{FlattenErrors, flatten};
 use super::key::{Ingredients, Primitive};
 use super::leaf::{Aval, Leaf, Traits};
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::table::{NEVER_FAST, Program};
+use super::treedef::Root;
+use super::view::leaf_kind;
 use crate::case::{Dtype, JitOptions, Layer, LayerSet, Library, Name, Placement};
-use crate::spec::{Parameter, TableName};
+use crate::spec::{LeafKind, Parameter, TableName};
 
 /// Why a call has no set of missed layers.
 pub enum Stopped {
@@ -167,6 +170,12 @@ fn is_callable(object: &Obj) -> bool {
     !is_data && !object.is_number()
 }
 
+/// Whether a leaf has no `shape`, as Python's own numbers have none.
+fn has_no_shape(leaf: &Obj, x64: bool) -> bool {
+    use LeafKind::{BigInt, NumberSubclass, Other, PythonBool, PythonNumber};
+    matches!(leaf_kind(leaf, x64), BigInt | NumberSubclass | Other | PythonBool | PythonNumber)
+}
+
 impl Simulation<'_> {
     /// The layers that an eager call misses.
     pub(super) fn eager(
@@ -180,6 +189,12 @@ impl Simulation<'_> {
         let (args, others) = bind(parameters, args, kwargs)?;
         let parts = Parts::of(parameters, &args)?;
         let (given, steps) = given(&parts, call.ambient.x64)?;
+        if let (Some(class), Some((_, mapped))) = (&self.profile.mapped_without_shape, &parts.mapped) {
+            let flat = flatten(Root::Called("xs".into()), mapped, &FlattenErrors::of(self.profile))?;
+            if flat.leaves.iter().any(|(_, leaf)| has_no_shape(leaf, call.ambient.x64)) {
+                return Err(Raised::new(class).into());
+            }
+        }
         // What says which branch it is is looked at before any is traced.
         let number = Rc::new(Kind::Int(0.into()));
         let choice = parts.choice.as_ref().map(|(called, choice)| match &***choice {
@@ -638,7 +653,7 @@ fn inside(function: &Obj) -> Option<&Function> {
         | Kind::Wrapper(inner, _)
         | Kind::Checkpointed(inner)
         | Kind::Mapped(inner)
-        | Kind::Opaque(inner) => inside(inner),
+        | Kind::Opaque(inner, _) => inside(inner),
         Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => inside(func),
         _ => None,
     }

@@ -433,6 +433,7 @@ impl Key {
             CallComponent::PositionalCount => ("number of positional arguments", Plain::Number(form.positional as u64)),
             CallComponent::KeywordNames => ("keyword names", Plain::Names(&form.keywords)),
             CallComponent::StaticPositions => ("static positions", Plain::Numbers(&form.static_positions)),
+            CallComponent::ChoosesByName => ("static names", Plain::Flag(form.chooses_by_name)),
             CallComponent::Definition => ("definition", Plain::Text(self.definition.as_deref().unwrap_or_default())),
             CallComponent::ArgumentNames => {
                 ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called())))

@@ -13,6 +13,7 @@ mod ambient;
 mod arguments;
 mod buffers;
 mod build;
+mod called;
 mod compiled;
 mod difference;
 mod digest;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::treedef::{Label, Treedef};
 use super::wrapper::Options;
-use crate::case::{Array, Class, Dtype, Effect, Integer, Name, Param};
+use crate::case::{Array, Class, Dtype, Effect, Integer, Name, Param, Wrapper};
 use crate::spec::{Equality, ModuleHash, PartitionSpecs, Profile};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
@@ -45,12 +45,18 @@ pub struct Ways {
     pub treedefs: Equality,
     pub specs: PartitionSpecs,
     pub modules: ModuleHash,
+    pub slices_hash: bool,
 }
 
 impl Ways {
     pub fn of(profile: &Profile) -> Self {
         let treedefs = profile.tables.iter().find_map(|table| table.tree).unwrap_or_default();
-        Self { treedefs, specs: profile.partition_specs, modules: profile.modules_hash }
+        Self {
+            treedefs,
+            specs: profile.partition_specs,
+            modules: profile.modules_hash,
+            slices_hash: profile.slices_hash,
+        }
     }
 }
 
@@ -83,6 +89,8 @@ pub enum Kind {
     Set(Vec<Obj>),
     Frozenset(Vec<Obj>),
     Range(i64, i64, i64),
+    /// Start, stop and step, and whether it hashes.
+    Slice([Obj; 3], bool),
     Dict(Vec<(Obj, Obj)>),
     OrderedDict(Vec<(Obj, Obj)>),
     DefaultDict(Obj, Vec<(Obj, Obj)>),
@@ -173,8 +181,8 @@ pub enum Kind {
     },
     /// A tracer in place of a value, where tracers can be hashed.
     Tracer(Obj),
-    /// A wrapper with default equality, which keeps alive what it wraps.
-    Opaque(Obj),
+    /// A `jax.grad(f)` or `jax.custom_jvp(f)`: a wrapper with default equality, which keeps alive what it wraps.
+    Opaque(Obj, Wrapper),
 }
 
 impl Kind {

@@ -16,7 +16,9 @@ use crate::case::Via;
 use crate::spec::TableName;
 
 /// Flags that say where files are and which programs get one, or that are in their names by other rules than by value.
-pub(super) const FLAGS_OF_FILES: [&str; 5] = [
+pub(super) const FLAGS_OF_FILES: [&str; 6] = [
+    // Whether XLA makes the same bytes again.
+    "jax_compilation_cache_check_contents",
     "jax_compilation_cache_max_size",
     "jax_enable_compilation_cache",
     "jax_persistent_cache_enable_xla_caches",

@@ -6,23 +6,25 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::ambient::Ambient;
+use super::arguments::is_split_explicitly;
 use super::arguments::{Arguments, Invocation, refused, sort};
 use super::buffers::Gone;
 use super::build::{BuildError, Namespace, Output};
+use super::called;
 use super::compiled::Compiled;
 use super::difference::{Difference, Explanation};
 use super::digest::Digest;
 use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
 use super::key::{Ingredients, Key, Primitive};
-use super::object::{Obj, Raised, Ways};
+use super::object::{Kind, Obj, Raised, Ways};
 use super::persistent::File;
-use super::running::{body_output, shardings_are_known};
+use super::running::{body_output, returns_what_it_uses, shardings_are_known};
 use super::signature::Signature;
 use super::table::{Entries, Program};
 use super::transform::{differentiated, filtered, passed};
 use super::view::Views;
-use super::walk::Served;
+use super::walk::{Served, doubtful_option};
 use super::wrapper::{Options, Wrappers};
 use crate::case::{Behaviour, Call, Case, Class, Context, Form, JitOptions, Name, Step, Thread, Value, Verdict, Via};
 use crate::spec::{ArgumentStyle, KeyedBy, NonFinite, Parameter, Profile, Table, WithoutTangents};
@@ -308,7 +310,13 @@ impl<'c> Simulation<'c> {
         if self.profile.statics_as_written && !options.static_argnums.is_sorted() {
             return Err(ModelError::Unsupported("static arguments that change places".to_owned()));
         }
-        let unmade = if asked.contradict() || self.profile.always_gives_shardings && asked.moves() {
+        let takes_options = !self.profile.without_compiler_options;
+        if let Some(option) = doubtful_option(asked).filter(|_| takes_options) {
+            return Err(ModelError::Unsupported(format!("whether XLA takes `{option}` with that value")));
+        }
+        let unmade = if asked.compiler_options.is_some() && !takes_options {
+            Some(Raised::new("TypeError"))
+        } else if asked.contradict() || self.profile.always_gives_shardings && asked.moves() {
             Some(Raised::new("ValueError"))
         } else {
             refused(self.profile, &invocation)
@@ -358,14 +366,30 @@ impl<'c> Simulation<'c> {
             None => self.wrappers.of(self.profile.keyed_by, form, name, function, options),
         };
         let sorted = match (call.via, sorted) {
+            (Via::Vmap, Ok(arguments)) if arguments.leaves.iter().any(is_split_explicitly) => {
+                return Err(ModelError::Unsupported("vmap over an axis that is split explicitly".to_owned()));
+            }
             (Via::Vmap, sorted) => sorted.and_then(Arguments::unbatched),
             (Via::Grad | Via::Jvp, Ok(arguments))
                 if matches!(self.profile.arguments, ArgumentStyle::AsWritten | ArgumentStyle::Partition) =>
             {
-                differentiated(self.profile, call.via, arguments)?
+                let is_forwarded = call.via == Via::Grad && !options.keep_unused && returns_what_it_uses(function);
+                differentiated(self.profile, call.via, arguments)?.map(|mut arguments| {
+                    // What is returned as it was given is no argument of the program that is left.
+                    if is_forwarded && !arguments.without_tangents {
+                        Rc::make_mut(&mut arguments.leaves).change_all(|leaf| {
+                            leaf.kept = false;
+                            leaf.errors.iter_mut().for_each(|errors| errors.kept = None);
+                        });
+                    }
+                    arguments
+                })
             }
             (_, sorted) => sorted,
         };
+        if sorted.is_ok() {
+            called::unknown(function, call)?;
+        }
         let invocation = Some(&invocation);
         let is_bound = || Signature::of(function).accepts(args.len(), kwargs);
         let is_as_called = self.profile.transformations.without_tangents == WithoutTangents::Called;
@@ -439,7 +463,9 @@ impl<'c> Simulation<'c> {
         }
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.stated(returns)?),
-            (None, Ok(_), Ok(arguments)) if !self.is_last => Some(body_output(arguments, options, &ambient)),
+            (None, Ok(_), Ok(arguments)) if !self.is_last && !matches!(**function, Kind::Class(_)) => {
+                Some(body_output(arguments, options, &ambient))
+            }
             _ => None,
         };
         self.names.returned(returned);
@@ -571,8 +597,14 @@ impl<'c> Simulation<'c> {
             Err(raised) => Err(raised.clone()),
             // What was compiled can't be run as it stands.
             Ok(_) if ambient.bypasses => Err(Raised::new("ValueError")),
+            Ok(_) if ambient.compiled_raises.is_some() => {
+                Err(Raised::new(ambient.compiled_raises.as_deref().expect("it was a moment ago")))
+            }
             Ok(arguments) => match compiled.takes(arguments, self.profile)? {
-                Ok(()) => self.gone.refused(arguments, self.profile, compiled.was_called).map_or(Ok(()), Err),
+                Ok(()) => {
+                    let gone = self.gone.refused(arguments, self.profile, compiled.was_called);
+                    gone.or_else(|| ambient.run_raises.as_deref().map(Raised::new)).map_or(Ok(()), Err)
+                }
                 refused => refused,
             },
         };

@@ -43,6 +43,9 @@ pub fn same_or_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
 
 /// Whether it is a value that can't be called, which `jax.jit` refuses (`jax/_src/api_util.py`, `check_callable`).
 pub fn is_data(object: &Obj) -> bool {
+    if let Kind::Instance { class, .. } = &**object {
+        return matches!(class.root(), Class::Plain { callable: false, .. });
+    }
     matches!(
         **object,
         Kind::None
@@ -59,6 +62,7 @@ pub fn is_data(object: &Obj) -> bool {
             | Kind::Set(_)
             | Kind::Frozenset(_)
             | Kind::Range(..)
+            | Kind::Slice(..)
             | Kind::Dict(_)
             | Kind::OrderedDict(_)
             | Kind::DefaultDict(..)
@@ -184,6 +188,8 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             Ok(a.len() == b.len() && subset(a, b)?)
         }
         (Kind::Range(..), Kind::Range(..)) => Ok(range(a) == range(b)),
+        // They compare as tuples do (`Objects/sliceobject.c`).
+        (Kind::Slice(a, _), Kind::Slice(b, _)) => sequences_equal(a, b),
         (Kind::OrderedDict(a), Kind::OrderedDict(b)) => {
             let (a_keys, a_values): (Vec<_>, Vec<_>) = a.iter().cloned().unzip();
             let (b_keys, b_values): (Vec<_>, Vec<_>) = b.iter().cloned().unzip();
@@ -332,7 +338,8 @@ fn trees_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
     for ((_, a), (_, b)) in mine.leaves.iter().zip(&others.leaves) {
         let is_same = match (&**a, &**b) {
             (Kind::Array(a), Kind::Array(b)) => {
-                a.shape == b.shape && a.dtype == b.dtype && a.fill.unwrap_or(1) == b.fill.unwrap_or(1)
+                let same_numbers = a.fill.unwrap_or(1) == b.fill.unwrap_or(1);
+                a.shape == b.shape && a.dtype == b.dtype && a.prng() == b.prng() && same_numbers
             }
             (Kind::NumpyScalar(a, x), Kind::NumpyScalar(b, y)) => a == b && x == y,
             (Kind::Array(_), Kind::NumpyScalar(..)) | (Kind::NumpyScalar(..), Kind::Array(_)) => arrays_equal(a, b)?,
@@ -465,6 +472,11 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::Str(text) => ("str", text).hash(&mut hasher),
         Kind::Bytes(text) => ("bytes", text).hash(&mut hasher),
         Kind::Range(..) => ("range", range(obj)).hash(&mut hasher),
+        Kind::Slice(parts, true) => {
+            "slice".hash(&mut hasher);
+            items_hash(&mut hasher, parts)?;
+        }
+        Kind::Slice(_, false) => return Err(Raised::new("TypeError")),
         // The hash of a dtype is not that of the scalar type, although they are equal.
         Kind::Dtype(dtype) => ("dtype", dtype).hash(&mut hasher),
         Kind::ScalarType(dtype) | Kind::JaxScalarType(dtype) => ("type", dtype).hash(&mut hasher),
@@ -534,7 +546,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::Object { .. }
         | Kind::Tracer(_)
         | Kind::ArrayRef(_)
-        | Kind::Opaque(_) => identity_hash(obj).hash(&mut hasher),
+        | Kind::Opaque(..) => identity_hash(obj).hash(&mut hasher),
         Kind::NumpyScalar(dtype, value) => (dtype, value.to_bits()).hash(&mut hasher),
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..) => unreachable!("numbers were hashed above"),
     }
@@ -582,18 +594,21 @@ pub fn less(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (_, Kind::Derived { base, .. }) => less(a, base),
         (Kind::Str(a), Kind::Str(b)) => Ok(a < b),
         (Kind::Bytes(a), Kind::Bytes(b)) => Ok(a < b),
-        (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b)) => {
-            for (a, b) in a.iter().zip(b) {
-                if !same_or_equal(a, b)? {
-                    return less(a, b);
-                }
-            }
-            Ok(a.len() < b.len())
-        }
+        (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b)) => sequence_less(a, b),
+        (Kind::Slice(a, _), Kind::Slice(b, _)) => sequence_less(a, b),
         // `<` of sets is "is a proper subset": a partial order, which sorting can't use but doesn't refuse.
         (Kind::Frozenset(a), Kind::Frozenset(b)) => Ok(a.len() < b.len() && subset(a, b)?),
         _ => unordered(),
     }
+}
+
+fn sequence_less(a: &[Obj], b: &[Obj]) -> Result<bool, Raised> {
+    for (a, b) in a.iter().zip(b) {
+        if !same_or_equal(a, b)? {
+            return less(a, b);
+        }
+    }
+    Ok(a.len() < b.len())
 }
 
 /// The dtype that NumPy calls so, as in `float32`.
@@ -646,6 +661,7 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Frozenset(items) => format!("frozenset({{{}}})", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
         Kind::Range(start, stop, 1) => format!("range({start}, {stop})"),
         Kind::Range(start, stop, step) => format!("range({start}, {stop}, {step})"),
+        Kind::Slice(parts, _) => format!("slice({})", parts.iter().map(repr).collect::<Vec<_>>().join(", ")),
         Kind::NumpyScalar(dtype, value) => format!("np.{dtype}({value})"),
         Kind::Dtype(dtype) => format!("dtype({dtype})"),
         Kind::ScalarType(dtype) => format!("np.{dtype}"),
@@ -673,7 +689,7 @@ pub fn repr(obj: &Obj) -> String {
         | Kind::Wrapper(func, _)
         | Kind::Checkpointed(func)
         | Kind::Mapped(func)
-        | Kind::Opaque(func) => {
+        | Kind::Opaque(func, _) => {
             format!("<wrapper of {}>", repr(func))
         }
         Kind::Method { of, name: Some(name), .. } => format!("<bound method {name} of {}>", repr(of)),

@@ -29,9 +29,15 @@ pub(super) fn returning_raises(call: &Ingredients<'_>) -> Option<Raised> {
     kept.any(|leaf| numbers(&leaf).into_iter().any(is_unwanted)).then(|| Raised::new("FloatingPointError"))
 }
 
-/// Whether the body is the one that a case makes by default, which returns the array leaves that it uses.
-fn returns_arguments(call: &Ingredients<'_>) -> bool {
-    match &**body(call.function) {
+/// Whether the body is the one that a case makes by default, which returns the array leaves that it uses, in a list: a value
+/// that has no gradient.
+pub(super) fn returns_arguments(call: &Ingredients<'_>) -> bool {
+    returns_what_it_uses(body(call.function))
+}
+
+/// The same of a function, and not of what wraps it.
+pub(super) fn returns_what_it_uses(function: &Obj) -> bool {
+    match &**function {
         Kind::Function(function) => !function.is_source && function.returns.is_none(),
         _ => false,
     }

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::called::{parameters, signature_raises};
 use super::object::{Kind, Obj};
 use crate::case::{ArgName, Name, Param};
 
@@ -46,7 +47,7 @@ impl<'c> Signature<'c> {
         match &**function {
             Kind::Global(name) => !UNSIGNED.contains(&name.strip_prefix("builtins.").unwrap_or(name)),
             Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => Self::is_known(func),
-            _ => true,
+            _ => signature_raises(function).is_none(),
         }
     }
 
@@ -60,12 +61,17 @@ impl<'c> Signature<'c> {
         | Kind::Checkpointed(inner)
         | Kind::Mapped(inner)
         | Kind::ModuleWrapper(_, inner, _)
-        | Kind::Opaque(inner) = &**function
+        | Kind::Opaque(inner, _) = &**function
         {
             function = inner;
         }
         if let Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } = &**function {
             return Self::of(func).bound(args.len(), kwargs).unwrap_or_else(open);
+        }
+        if let Kind::Class(class) = &**function
+            && let Some(positional) = parameters(class)
+        {
+            return Self { positional, ..Self::default() };
         }
         let params = match &**function {
             Kind::Function(function) => &function.params,

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::leaf::Aval;
 use super::object::{Kind, Obj};
 use crate::case::{Array, Class, Dtype, Library, Subclass};
-use crate::spec::{LeafKind, Profile, Role};
+use crate::spec::{LeafKind, LeafRule, Profile, Role};
 
 /// What a value is as a leaf.
 #[derive(Debug)]
@@ -77,11 +77,17 @@ impl<'p> Views<'p> {
 
     /// Whether `value` is traced, static or refused.
     pub fn role(&self, value: &Obj) -> Option<Role> {
+        self.rule_of(value).map(|rule| rule.role)
+    }
+
+    /// What the profile says of `value` as a leaf.
+    pub fn rule_of(&self, value: &Obj) -> Option<&'p LeafRule> {
         let rule = match &**value {
             Kind::Array(array) => self.of_array(array).1.rule,
             _ => self.of_value(value).rule,
         };
-        rule.map(|i| self.profile.leaves[i].role)
+        let profile: &'p Profile = self.profile;
+        rule.map(|i| &profile.leaves[i])
     }
 
     /// The number of what `array` is, and what it is.

@@ -4,18 +4,22 @@ use std::rc::Rc;
 
 use super::arguments::{Invocation, sort};
 use super::buffers::{given, uses_a_donated_one};
+use super::called::{comparison_raises, returned};
 use super::difference::Explanation;
 use super::digest::{Digest, body};
+use super::flatten::{FlattenErrors, flatten};
 use super::key::{Ingredients, Key, Primitive};
 use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
-use super::predict::Simulation;
-use super::running::{devices, placements_agree, returning_raises};
+use super::predict::{ModelError, Simulation};
+use super::running::{devices, placements_agree, returning_raises, returns_arguments};
 use super::table::{NEVER_FAST, Program};
 use super::transform::{leaf_has_tangent, passed};
+use super::treedef::Root;
+use super::view::leaf_kind;
 use super::wrapper::Options;
-use crate::case::{Effect, JitOptions, Layer, LayerSet, Name, Via};
-use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, Profile, Table, TableName};
+use crate::case::{Effect, JitOptions, Layer, LayerSet, Name, Value, Via, Wrapper};
+use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, LeafKind, Profile, Role, Table, TableName};
 
 /// How a call was served.
 pub(super) struct Served {
@@ -93,14 +97,19 @@ impl<'c> Simulation<'c> {
                 if let Some(raised) = missing_raises() {
                     return Err(raised);
                 }
-                if let Some(class) = self.no_rule_for(call) {
+                if let Some(class) = self.no_rule_for(call).or_else(|| self.refuses_options(call.via, call.options)) {
                     self.walk_below(call, body_raises, Layer::Trace)?;
                     return Err(Raised::new(class));
                 }
                 let served = self.walk_below(call, body_raises, Layer::Compile)?;
                 return Ok(Served { missed: served.missed.with(Layer::Dispatch), ..served });
             }
-            Via::Trace | Via::EvalShape | Via::MakeJaxpr => return self.walk_below(call, body_raises, Layer::Trace),
+            Via::Trace | Via::EvalShape | Via::MakeJaxpr => {
+                let served = self.walk_below(call, body_raises, Layer::Trace)?;
+                return self
+                    .refuses_options(call.via, call.options)
+                    .map_or(Ok(served), |class| Err(Raised::new(class)));
+            }
             Via::Lower => return self.walk_below(call, body_raises, Layer::Lower),
             Via::Compile => return self.walk_below(call, body_raises, Layer::Compile),
         };
@@ -111,6 +120,10 @@ impl<'c> Simulation<'c> {
             match self.consult(TableName::Dispatch, function, fast, None)? {
                 (Some(NEVER_FAST), _) => {}
                 (Some(program), _) => {
+                    if fast.arguments.leaves.len() > call.arguments.leaves.len() && !are_shifted(fast, call) {
+                        let what = "what the fast path hands on of more arguments than the program takes";
+                        self.unknown = Some(ModelError::Unsupported(what.to_owned()));
+                    }
                     let is_misfit = uses_a_donated_one(call.arguments, call.ambient) || are_shifted(fast, call);
                     let misfit = is_misfit.then(|| Raised::new("ValueError"));
                     let raised = call.arguments.leaves.iter().find_map(|leaf| leaf.error_when_fast()).or(misfit);
@@ -196,6 +209,7 @@ impl<'c> Simulation<'c> {
             Some(program) => (program, false),
             None => {
                 let Traced { program, body_ran, is_new } = self.trace(call, body_raises)?;
+                comparison_raises(function, self.profile)?;
                 if body_ran {
                     missed = missed.with(Layer::Trace);
                 }
@@ -336,7 +350,10 @@ impl<'c> Simulation<'c> {
                 // It jits a function of its own, which has the wrapped one as an argument.
                 _ => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
-            Kind::ModuleWrapper("filter_grad", inner, _) => self.body_runs(inner, call, raises),
+            Kind::ModuleWrapper("filter_grad", inner, _) => {
+                let runs = self.body_runs(inner, call, raises)?;
+                if returns_arguments(call) { Err(Raised::new("TypeError")) } else { Ok(runs) }
+            }
             // It takes arrays alone, whatever is static outside.
             Kind::Checkpointed(inner) => match self.as_written(call) {
                 Some(outer) => {
@@ -351,8 +368,16 @@ impl<'c> Simulation<'c> {
                 let arguments = &call.arguments.clone().unbatched()?;
                 self.body_runs(inner, &Ingredients { arguments, invocation: None, ..*call }, raises)
             }
-            // These call what they wrap.
-            Kind::Opaque(inner) | Kind::Wrapper(inner, _) => self.body_runs(inner, call, raises),
+            // In a case it has no rule, which is looked for first.
+            Kind::Opaque(_, Wrapper::CustomJvp) => {
+                Err(raises.cloned().unwrap_or_else(|| Raised::new("AttributeError")))
+            }
+            Kind::Opaque(inner, _) => {
+                let runs = self.body_runs(inner, call, raises)?;
+                if returns_arguments(call) { Err(Raised::new("TypeError")) } else { Ok(runs) }
+            }
+            // It calls what it wraps.
+            Kind::Wrapper(inner, _) => self.body_runs(inner, call, raises),
             Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } => {
                 match call.invocation.filter(|_| call.via != Via::Vmap) {
                     Some(outer) if looks_up(func) => {
@@ -368,8 +393,37 @@ impl<'c> Simulation<'c> {
                     _ => raises.map_or(Ok(true), |raised| Err(raised.clone())),
                 }
             }
+            Kind::Function(function) => match (raises, &function.returns) {
+                (Some(raised), _) => Err(raised.clone()),
+                (None, Some(returned)) => self.takes_back(returned, call).map(|()| true),
+                (None, None) => Ok(true),
+            },
+            Kind::Class(class) => {
+                raises.map_or_else(|| returned(class, self.profile).map(|()| true), |raised| Err(raised.clone()))
+            }
             _ => raises.map_or(Ok(true), |raised| Err(raised.clone())),
         }
+    }
+
+    /// What `jax.jit` raises of what a body returns; `filter_jit` passes on what is no array.
+    fn takes_back(&self, returned: &Obj, call: &Ingredients<'_>) -> Result<(), Raised> {
+        if self.profile.arguments == ArgumentStyle::Partition {
+            return Ok(());
+        }
+        let views = self.views(call.ambient.x64);
+        for (_, leaf) in flatten(Root::Called("returned".into()), returned, &FlattenErrors::of(self.profile))?.leaves {
+            let raised = match leaf_kind(&leaf, call.ambient.x64) {
+                LeafKind::ShapeDtypeStruct => Some("TypeError".to_owned()),
+                _ => views.rule_of(&leaf).and_then(|rule| match rule.role {
+                    Role::Invalid => Some(rule.error.clone().unwrap_or_else(|| "TypeError".to_owned())),
+                    _ => rule.error_when_missed.clone(),
+                }),
+            };
+            if let Some(class) = raised {
+                return Err(Raised(class));
+            }
+        }
+        Ok(())
     }
 
     /// Whether it takes whatever it is called with, and what it wraps is bound when that is looked up.
@@ -410,7 +464,15 @@ impl<'c> Simulation<'c> {
         let called = Invocation { function: inner, args: &args, kwargs: &kwargs, options, ..*outer };
         let arguments = &sort(self.profile, &called)?;
         let inside = Ingredients { arguments, invocation: Some(&called), options, ..*call };
-        self.is_looked_up(inner, TableName::Trace, &inside, raises)
+        let runs = self.is_looked_up(inner, TableName::Trace, &inside, raises)?;
+        self.refuses_options(call.via, options).map_or(Ok(runs), |class| Err(Raised::new(class)))
+    }
+
+    /// What a wrapper with options for XLA raises that is no outermost one under this use (`pjit_staging_rule`).
+    fn refuses_options(&self, via: Via, options: &JitOptions) -> Option<&'static str> {
+        let asks = options.compiler_options.as_ref().is_some_and(|asked| !asked.is_empty());
+        let refuses = || self.profile.transformations.refuse_compiler_options.contains(&via);
+        (asks && refuses()).then_some("ValueError")
     }
 
     /// The same where the jaxpr of `inner` is looked up: in the table of jaxprs, or in that of what `jax.checkpoint` wraps.
@@ -508,6 +570,26 @@ fn are_shifted(fast: &Ingredients<'_>, call: &Ingredients<'_>) -> bool {
     !Rc::ptr_eq(&fast.arguments.leaves, &call.arguments.leaves) && pairs.into_iter().any(differs)
 }
 
+/// Options that XLA has at all versions, each true or false, which 1 and 0 stand for.
+const XLA_OPTIONS: [&str; 4] = [
+    "xla_cpu_enable_fast_math",
+    "xla_cpu_enable_fast_min_max",
+    "xla_embed_ir_in_executable",
+    "xla_llvm_disable_expensive_passes",
+];
+
+/// An option of which the model doesn't know whether XLA has it, or takes that value for it: what it has is called like that.
+pub(super) fn doubtful_option(options: &JitOptions) -> Option<&str> {
+    let is_truth = |value: &Value| match value {
+        Value::Bool(_) => true,
+        Value::Int(number) => (0..2).contains(&number.get()),
+        _ => false,
+    };
+    let is_known = |name: &str, value: &Value| XLA_OPTIONS.contains(&name) && is_truth(value);
+    let mut asked = options.compiler_options.iter().flatten();
+    asked.find(|(name, value)| name.starts_with("xla_") && !is_known(name, value)).map(|(name, _)| name.as_str())
+}
+
 /// Whether XLA is asked for an option that it doesn't have: what it has is called like that.
 fn has_unknown_option(options: &JitOptions) -> bool {
     options.compiler_options.iter().flatten().any(|(name, _)| !name.starts_with("xla_"))
@@ -517,7 +599,7 @@ fn has_unknown_option(options: &JitOptions) -> bool {
 fn looks_up(function: &Obj) -> bool {
     match &**function {
         Kind::Jitted(_) | Kind::Checkpointed(_) => true,
-        Kind::Opaque(inner) | Kind::Partial { func: inner, .. } | Kind::TreePartial { func: inner, .. } => {
+        Kind::Opaque(inner, _) | Kind::Partial { func: inner, .. } | Kind::TreePartial { func: inner, .. } => {
             looks_up(inner)
         }
         _ => false,

@@ -93,6 +93,9 @@ pub struct FlagEffect {
     /// The exception of a call that would run.
     #[serde(default)]
     pub run_raises: Option<String>,
+    /// The exception of a compiled object that is called under it.
+    #[serde(default)]
+    pub compiled_raises: Option<String>,
     /// Whether the program of an eager loop is made anew in each call.
     #[serde(default)]
     pub makes_loops_anew: bool,

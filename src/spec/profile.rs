@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::{FlagEffect, Requirement, SourceRef};
-use crate::case::{Dtype, Effect, Name, Value};
+use crate::case::{Dtype, Effect, Name, Value, Via};
 
 /// How one implementation builds its keys, at some versions.
 #[derive(Debug, Clone, Deserialize)]
@@ -112,6 +112,19 @@ pub struct Profile {
     /// What the hash of an `equinox.Module` is made of.
     #[serde(default)]
     pub modules_hash: ModuleHash,
+    /// Whether a slice hashes: since Python 3.12, which jax asks for since 0.12. The environments of versions before have 3.11.
+    #[serde(default)]
+    pub slices_hash: bool,
+    /// Whether a wrapper takes no `compiler_options` (`TypeError`).
+    #[serde(default)]
+    pub without_compiler_options: bool,
+    /// Whether a table is asked for a function by `==`, the same one too, so that what its `__eq__` raises is raised once it was
+    /// traced (`WeakKeyDictionary`).
+    #[serde(default)]
+    pub compares_functions_with_themselves: bool,
+    /// What a compiled object raises for a `jax.ShapeDtypeStruct`, which has no value.
+    #[serde(default = "invalid_input")]
+    pub compiled_without_value: String,
     /// Whether `in_shardings` of nothing but None are none at all.
     #[serde(default)]
     pub null_shardings_are_none: bool,
@@ -124,6 +137,10 @@ pub struct Profile {
     /// What tracing raises where a `**kwargs` takes the name of a positional-only parameter, if it raises anything.
     #[serde(default)]
     pub name_passed_twice: Option<String>,
+    /// What a loop raises for what it maps over where a leaf of that has no shape, before it looks at any leaf; that of the leaf
+    /// if not given.
+    #[serde(default)]
+    pub mapped_without_shape: Option<String>,
     /// Dtypes that the compiler below refuses: no pair is made of them, and the model doesn't predict them.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
@@ -168,6 +185,9 @@ pub struct Transformations {
     pub without_tangents: WithoutTangents,
     /// The exception of `jax.vmap` for a body with a `jax.pure_callback`, if it is one.
     pub pure_callback_under_vmap: Option<String>,
+    /// Under which uses a wrapper with `compiler_options` is no outermost one, which is refused once it was traced
+    /// (`ValueError`).
+    pub refuse_compiler_options: Vec<Via>,
 }
 
 impl Default for Transformations {
@@ -179,6 +199,7 @@ impl Default for Transformations {
             tracers_are_hashable: false,
             without_tangents: WithoutTangents::default(),
             pure_callback_under_vmap: None,
+            refuse_compiler_options: Vec::new(),
         }
     }
 }
@@ -201,6 +222,10 @@ pub enum WithoutTangents {
 
 fn value_error() -> String {
     "ValueError".to_owned()
+}
+
+fn invalid_input() -> String {
+    "InvalidInputException".to_owned()
 }
 
 fn runtime_error() -> String {
@@ -678,6 +703,8 @@ pub enum CallComponent {
     KeywordNames,
     /// Which positions are static.
     StaticPositions,
+    /// Whether there are names of static arguments, as the wrapper completed them.
+    ChoosesByName,
     /// Where the function is defined: its name, its lines and its parameters (`DebugInfo`).
     Definition,
     /// The names of all argument leaves, in which dict keys are printed (`repr`).

@@ -106,6 +106,11 @@ class Builder:
         with construction():
             return make(built)
 
+    def _slice(self, forms: list[Any]) -> slice:
+        parts = self.all(forms)
+        with construction():
+            return slice(*parts)
+
     def _default_dict(self, form: dict[str, Any]) -> Any:
         factory = self.value(form.get("factory"))
         return self._dict(form.get("items", {}), lambda items: collections.defaultdict(factory, items))
@@ -227,6 +232,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "set": lambda b, items: b._collection(set, items),
     "frozenset": lambda b, items: b._collection(frozenset, items),
     "range": lambda _, numbers: range(*numbers),
+    "slice": lambda b, parts: b._slice(parts),
     "dict": lambda b, items: b._dict(items),
     "ordered_dict": lambda b, items: b._dict(items, collections.OrderedDict),
     "default_dict": Builder._default_dict,

@@ -153,6 +153,8 @@ def _parts(value: Any) -> Iterable[str]:
         return _pairs(value)
     if isinstance(value, (tuple, list)):
         return map(typed, value)
+    if isinstance(value, slice):
+        return map(typed, (value.start, value.stop, value.step))
     if isinstance(value, (functools.partial, jax.tree_util.Partial)):
         return [typed(value.func), *map(typed, value.args), *_pairs(value.keywords)]
     if isinstance(value, types.MethodType):

@@ -18,8 +18,6 @@ def wrap(function: Any, options: dict[str, Any]) -> Any:
     """The function under `jax.jit`, as a user writes it."""
     if "donate" in options:
         raise Unsupported("the option donate, which is equinox.filter_jit's")
-    if "compiler_options" in options and jax.__version_info__ < (0, 4, 36):
-        raise Unsupported("the option compiler_options")
     return jax.jit(function, **placed(options))
 
 
@@ -80,7 +78,7 @@ def cold(function: Any, options: dict[str, Any], args: Any, kwargs: Any) -> None
     if hasattr(wrapper, "trace"):
         wrapper.trace(*args, **kwargs)
     else:
-        jax.eval_shape(wrapper, *args, **kwargs)
+        wrapper.eval_shape(*args, **kwargs)
 
 
 def clear_function(wrapper: Any) -> None:

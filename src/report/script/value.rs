@@ -36,6 +36,7 @@ impl Writer<'_> {
             Form::Range(ends) => {
                 format!("range({})", ends.iter().map(i64::to_string).collect::<Vec<_>>().join(", "))
             }
+            Form::Slice(parts) => format!("slice({})", self.values(parts)?),
             Form::Dict(items) => self.dict(items)?,
             Form::OrderedDict(items) => format!("collections.OrderedDict({})", self.dict(items)?),
             Form::DefaultDict(dict) => {

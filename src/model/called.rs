@@ -1,0 +1,77 @@
+//! Functions under test that no case defines: classes of a case, and what libraries hold.
+//!
+//! What calls one has no body that the case knows. An instance of a tree's class is a tree of what its constructor was given;
+//! of what isn't written for tracers, as NumPy's functions and Python's own, nobody knows what it does with them.
+
+use super::digest::body;
+use super::object::{ClassObject, Kind, Obj, Raised};
+use super::predict::ModelError;
+use super::python;
+use crate::case::{Call, Class, EqPolicy, Name};
+use crate::spec::{ArgumentStyle, Profile};
+
+/// The libraries whose functions take no tracers, or whose functions nobody knows to take them.
+const NOT_FOR_TRACERS: [&str; 6] = ["builtins", "math", "cmath", "np", "numpy", "scipy"];
+
+/// What the model doesn't know of calling `function`, if `call` doesn't say it.
+pub fn unknown(function: &Obj, call: &Call) -> Result<(), ModelError> {
+    let what = match &**innermost(function) {
+        Kind::Global(name) if call.raises.is_none() && call.returns.is_none() => {
+            let library = name.split_once('.').map_or("builtins", |(library, _)| library);
+            NOT_FOR_TRACERS.contains(&library).then(|| format!("what `{name}` makes of tracers: say it in `returns`"))
+        }
+        Kind::Class(class) => match class.root() {
+            Class::Namedtuple(_) | Class::Plain { .. } | Class::PlainDataclass { .. } => None,
+            Class::Dataclass { meta: aux, .. } | Class::Module { static_: aux, .. } if aux.is_empty() => None,
+            _ => Some(format!("what calling the class `{}` returns", class.name)),
+        },
+        _ => None,
+    };
+    what.map_or(Ok(()), |what| Err(ModelError::Unsupported(what)))
+}
+
+/// What is called in the end.
+fn innermost(function: &Obj) -> &Obj {
+    match &**body(function) {
+        Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => innermost(func),
+        _ => body(function),
+    }
+}
+
+/// What returning an instance of the class raises: what is no tree is no array either, which `filter_jit` passes on.
+pub fn returned(class: &ClassObject, profile: &Profile) -> Result<(), Raised> {
+    let passes = profile.arguments == ArgumentStyle::Partition;
+    match class.root() {
+        Class::Plain { .. } | Class::PlainDataclass { .. } if !passes => Err(Raised::new("TypeError")),
+        _ => Ok(()),
+    }
+}
+
+/// What the constructor of the class takes; what the signature of others says is not known here.
+pub fn parameters(class: &ClassObject) -> Option<Vec<&Name>> {
+    match class.root() {
+        Class::Namedtuple(fields) | Class::PlainDataclass { fields, .. } => Some(fields.iter().collect()),
+        Class::Dataclass { data, meta } => Some(data.iter().chain(meta).collect()),
+        Class::Module { fields, static_ } => Some(fields.iter().chain(static_).collect()),
+        _ => None,
+    }
+}
+
+/// What a table raises that compares the function with itself.
+pub fn comparison_raises(function: &Obj, profile: &Profile) -> Result<(), Raised> {
+    let compares = profile.compares_functions_with_themselves && matches!(**function, Kind::Instance { .. });
+    if compares { python::equal(function, function).map(|_| ()) } else { Ok(()) }
+}
+
+/// What `inspect.signature` raises of a callable, which it compares with `type` (`Lib/inspect.py`, `_signature_is_builtin`).
+pub fn signature_raises(function: &Obj) -> Option<Raised> {
+    match &**function {
+        Kind::Instance { class, .. } => match class.root() {
+            Class::Plain { eq: EqPolicy::Raises, .. } => Some(Raised::new("RuntimeError")),
+            Class::Plain { eq: EqPolicy::Array, .. } => Some(Raised::new("ValueError")),
+            _ => None,
+        },
+        Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => signature_raises(func),
+        _ => None,
+    }
+}
