@@ -179,6 +179,8 @@ pub struct Transformations {
     pub other_under_vmap: String,
     /// The exception of `jax.vjp` for what is no array.
     pub other_under_grad: String,
+    /// The exception of `jax.vjp` for a `jax.ShapeDtypeStruct`, if it is one.
+    pub struct_under_grad: Option<String>,
     /// Whether a tracer can be hashed, and so be a static argument, which is another one each time.
     pub tracers_are_hashable: bool,
     /// What is lowered where nothing among the arguments has a tangent.
@@ -196,6 +198,7 @@ impl Default for Transformations {
         Self {
             other_under_vmap: type_error(),
             other_under_grad: type_error(),
+            struct_under_grad: None,
             tracers_are_hashable: false,
             without_tangents: WithoutTangents::default(),
             pure_callback_under_vmap: None,
