@@ -73,19 +73,20 @@ fn predict_and_compare(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn generate_predict_and_compare(bencher: Bencher<'_, '_>) {
-    bencher
-        .counter(ItemsCount::new(PAIRS))
-        .with_inputs(|| Source::random(7))
-        .bench_values(|mut source| pairs(&GENERATOR, &mut source).iter().filter(|pair| agrees(pair)).count());
+    whole_pairs(bencher, &GENERATOR);
 }
 
 /// As above, with the rules of weak_type and about twenty leaves in each call.
 #[divan::bench]
 fn generate_predict_and_compare_twenty_leaves(bencher: Bencher<'_, '_>) {
+    whole_pairs(bencher, &GENERATOR_OF_TWENTY);
+}
+
+fn whole_pairs(bencher: Bencher<'_, '_>, generator: &Generator<'_>) {
     bencher
         .counter(ItemsCount::new(PAIRS))
         .with_inputs(|| Source::random(7))
-        .bench_values(|mut source| pairs(&GENERATOR_OF_TWENTY, &mut source).iter().filter(|pair| agrees(pair)).count());
+        .bench_values(|mut source| pairs(generator, &mut source).iter().filter(|pair| agrees(pair)).count());
 }
 
 fn agrees(pair: &Pair) -> bool {

@@ -185,9 +185,13 @@ impl Key {
         }
         // How wide numbers are follows from the flag.
         if found.iter().any(|difference| difference.component == X64) {
+            let is_wider = |narrow: &str, wide: &str| {
+                let kinds = |(bits, more)| narrow.strip_suffix(bits).zip(wide.strip_suffix(more));
+                [("32", "64"), ("64", "128")].into_iter().filter_map(kinds).any(|(narrow, wide)| narrow == wide)
+            };
             let is_width = |found: &Difference| {
-                let kind = |dtype: &str| dtype.trim_end_matches("64").trim_end_matches("32").to_owned();
-                found.component == "dtype" && kind(&found.before) == kind(&found.after)
+                let (before, after) = (&found.before, &found.after);
+                found.component == "dtype" && (is_wider(before, after) || is_wider(after, before))
             };
             found.retain(|difference| !is_width(difference));
         }

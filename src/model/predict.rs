@@ -6,8 +6,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::ambient::Ambient;
-use super::arguments::is_split_explicitly;
-use super::arguments::{Arguments, Invocation, refused, sort};
+use super::arguments::{Arguments, Invocation, is_split_explicitly, refused, sort};
 use super::buffers::Gone;
 use super::build::{BuildError, Namespace, Output};
 use super::called;
@@ -597,15 +596,12 @@ impl<'c> Simulation<'c> {
             Err(raised) => Err(raised.clone()),
             // What was compiled can't be run as it stands.
             Ok(_) if ambient.bypasses => Err(Raised::new("ValueError")),
-            Ok(_) if ambient.compiled_raises.is_some() => {
-                Err(Raised::new(ambient.compiled_raises.as_deref().expect("it was a moment ago")))
-            }
-            Ok(arguments) => match compiled.takes(arguments, self.profile)? {
-                Ok(()) => {
+            Ok(arguments) => match &ambient.compiled_raises {
+                Some(class) => Err(Raised::new(class)),
+                None => compiled.takes(arguments, self.profile)?.and_then(|()| {
                     let gone = self.gone.refused(arguments, self.profile, compiled.was_called);
                     gone.or_else(|| ambient.run_raises.as_deref().map(Raised::new)).map_or(Ok(()), Err)
-                }
-                refused => refused,
+                }),
             },
         };
         let stale = match (&outcome, &sorted) {

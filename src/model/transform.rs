@@ -77,11 +77,11 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
     for (_, leaf) in flatten(Root::Called("static".into()), value, &FlattenErrors::of(profile))?.leaves {
         let kind = leaf_kind(&leaf, x64);
         let aval = aval(&leaf, x64).filter(|_| !matches!(kind, LeafKind::Other | LeafKind::ForeignArray));
+        if let (Via::Grad, LeafKind::ShapeDtypeStruct, Some(class)) = (via, kind, &words.struct_under_grad) {
+            return Err(Raised::new(class));
+        }
         has_tracer |= match (via, aval) {
             (Via::Vmap, None) => return Err(Raised::new(&words.other_under_vmap)),
-            (Via::Grad, Some(_)) if kind == LeafKind::ShapeDtypeStruct && words.struct_under_grad.is_some() => {
-                return Err(Raised::new(words.struct_under_grad.as_deref().expect("it was a moment ago")));
-            }
             (Via::Grad, None) => return Err(Raised::new(&words.other_under_grad)),
             (_, None) => return Err(Raised::new("TypeError")),
             (Via::Vmap, Some(aval)) => {

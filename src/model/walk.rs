@@ -350,10 +350,6 @@ impl<'c> Simulation<'c> {
                 // It jits a function of its own, which has the wrapped one as an argument.
                 _ => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
-            Kind::ModuleWrapper("filter_grad", inner, _) => {
-                let runs = self.body_runs(inner, call, raises)?;
-                if returns_arguments(call) { Err(Raised::new("TypeError")) } else { Ok(runs) }
-            }
             // It takes arrays alone, whatever is static outside.
             Kind::Checkpointed(inner) => match self.as_written(call) {
                 Some(outer) => {
@@ -364,7 +360,7 @@ impl<'c> Simulation<'c> {
                 }
                 None => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
-            Kind::Mapped(inner) | Kind::ModuleWrapper(_, inner, _) => {
+            Kind::Mapped(inner) | Kind::ModuleWrapper("filter_vmap", inner, _) => {
                 let arguments = &call.arguments.clone().unbatched()?;
                 self.body_runs(inner, &Ingredients { arguments, invocation: None, ..*call }, raises)
             }
@@ -372,7 +368,8 @@ impl<'c> Simulation<'c> {
             Kind::Opaque(_, Wrapper::CustomJvp) => {
                 Err(raises.cloned().unwrap_or_else(|| Raised::new("AttributeError")))
             }
-            Kind::Opaque(inner, _) => {
+            // The others are gradients.
+            Kind::Opaque(inner, _) | Kind::ModuleWrapper(_, inner, _) => {
                 let runs = self.body_runs(inner, call, raises)?;
                 if returns_arguments(call) { Err(Raised::new("TypeError")) } else { Ok(runs) }
             }
@@ -562,12 +559,12 @@ fn function_of<'a>(call: &Ingredients<'a>) -> Option<&'a Obj> {
 
 /// Whether the fast path, which overlooks a static argument, hands the program others than it takes.
 fn are_shifted(fast: &Ingredients<'_>, call: &Ingredients<'_>) -> bool {
-    let pairs = fast.arguments.leaves.iter().zip(call.arguments.leaves.iter());
+    let mut pairs = fast.arguments.leaves.iter().zip(call.arguments.leaves.iter());
     let differs = |(given, taken): (Leaf<'_>, Leaf<'_>)| {
         let aval = |leaf: &Leaf<'_>| (leaf.aval.shape.clone(), leaf.aval.dtype, leaf.aval.prng);
         taken.kept && aval(&given) != aval(&taken)
     };
-    !Rc::ptr_eq(&fast.arguments.leaves, &call.arguments.leaves) && pairs.into_iter().any(differs)
+    !Rc::ptr_eq(&fast.arguments.leaves, &call.arguments.leaves) && pairs.any(differs)
 }
 
 /// Options that XLA has at all versions, each true or false, which 1 and 0 stand for.

@@ -112,7 +112,8 @@ pub struct Profile {
     /// What the hash of an `equinox.Module` is made of.
     #[serde(default)]
     pub modules_hash: ModuleHash,
-    /// Whether a slice hashes: since Python 3.12, which jax asks for since 0.12. The environments of versions before have 3.11.
+    /// Whether a slice hashes: since Python 3.12, which jax asks for since 0.12. With versions before it depends on the Python, and
+    /// is taken for one that has no hash.
     #[serde(default)]
     pub slices_hash: bool,
     /// Whether a wrapper takes no `compiler_options` (`TypeError`).

@@ -185,6 +185,24 @@ fn predict_reads_bare_cases_and_says_why() {
     assert_eq!(line["differences"][1][0]["component"], "weak_type");
 }
 
+#[rstest]
+#[case::reals("f32[2]", "f64[2]", &["jax_enable_x64"])]
+#[case::complex("c64[]", "c128[]", &["jax_enable_x64"])]
+#[case::another_dtype("i8[]", "i64[]", &["dtype", "jax_enable_x64"])]
+fn what_a_flag_makes_wider_is_said_once(#[case] before: &str, #[case] after: &str, #[case] components: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.yaml");
+    let flag = "context: {flags: {jax_enable_x64: true}}";
+    fs::write(&file, format!("steps: [{{call: {{args: ['{before}']}}}}, {{call: {{args: ['{after}'], {flag}}}}}]"))
+        .unwrap();
+    let output = jitkey(&["predict", file.to_str().unwrap(), "--api", "jax.jit"]);
+    let line: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let mut found: Vec<_> =
+        line["differences"][1].as_array().unwrap().iter().map(|it| it["component"].clone()).collect();
+    found.sort_by_key(ToString::to_string);
+    assert_eq!(found, components, "{}", stderr(&output));
+}
+
 #[test]
 fn a_case_that_can_not_be_read_leaves_the_others() {
     let folder = tempfile::tempdir().unwrap();

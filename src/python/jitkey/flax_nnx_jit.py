@@ -24,8 +24,7 @@ def wrap(function: Any, options: dict[str, Any]) -> Any:
 
 def entry(wrapper: Any, via: str) -> Callable[..., Any]:
     """What is called for that use of the function."""
-    # Up to flax 0.10.5 nothing is lowered ahead of time.
-    if via in ("jvp", "make_jaxpr") or (via in ("lower", "compile") and not hasattr(wrapper, "lower")):
+    if via in ("jvp", "make_jaxpr"):
         raise Unsupported(f"via {via}")
     return jax_jit.entry(wrapper, via, eval_shape=nnx.eval_shape)
 
