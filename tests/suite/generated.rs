@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jitkey::case::text;
+use jitkey::check::Campaign;
 use jitkey::generate::Source;
 use jitkey::target::{Reference, Target};
 use rstest::rstest;
@@ -28,7 +29,21 @@ fn rule_and_model_agree(
     implementation: &str,
     #[values("0.12.0.1", "0.6.2", "0.4.30")] version: &str,
 ) {
-    let campaign = campaign(implementation, version, PAIRS, |_| true);
+    agree(campaign(implementation, version, PAIRS, |_| true), implementation, version);
+}
+
+/// What `check --trace-only` makes.
+#[rstest]
+fn rule_and_model_agree_without_a_run(
+    #[values("jax.jit", "equinox.filter_jit")] implementation: &str,
+    #[values("0.12.0.1", "0.10.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.30")] version: &str,
+) {
+    let mut campaign = campaign(implementation, version, PAIRS, |_| true);
+    campaign.generator = campaign.generator.tracing_only();
+    agree(campaign, implementation, version);
+}
+
+fn agree(campaign: Campaign<'_>, implementation: &str, version: &str) {
     let summary = run(&campaign, Reference::new(&SPEC, implementation, version).unwrap());
     let shown: Vec<_> =
         summary.findings.iter().map(|finding| jitkey::report::text::finding(1, finding, None, PLAIN)).collect();
