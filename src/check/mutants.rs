@@ -8,7 +8,7 @@ use super::{Campaign, Finding, Hazards, Shard};
 use crate::case::{Case, LayerSet};
 use crate::generate::{Generator, reduce};
 use crate::model::behaviour;
-use crate::spec::{Mutant, Profile, Spec, Version};
+use crate::spec::{ArgumentStyle, CaseFile, Mutant, Profile, Spec, Version};
 use crate::target::Mutated;
 
 /// How a mutant was found.
@@ -29,6 +29,24 @@ pub struct Fate<'s> {
     pub mutant: &'s Mutant,
     /// How it was found, if it was.
     pub kill: Option<Kill>,
+    /// The written case that shows what no pair did.
+    pub case: Option<&'s str>,
+    /// Why the spec says that nothing can find it.
+    pub unseen: Option<&'s str>,
+}
+
+impl Fate<'_> {
+    /// Whether a pair or a written case found it.
+    #[must_use]
+    pub fn is_found(&self) -> bool {
+        self.kill.is_some() || self.case.is_some()
+    }
+
+    /// Whether it was found, or the spec says why it can't be.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.is_found() || self.unseen.is_some()
+    }
 }
 
 /// What came of all of them.
@@ -68,7 +86,15 @@ pub fn hunt<'s>(spec: &'s Spec, mutants: &[&'s Mutant], how: Hunt) -> Result<Fat
     implementations.dedup();
     for implementation in implementations {
         let (campaign, version) = campaign(spec, implementation, how)?;
-        let mut field = Field { campaign: &campaign, prey: Vec::new(), how, control: Mutex::default() };
+        let ahead = match campaign.profile.arguments {
+            ArgumentStyle::ControlFlow(_) => None,
+            ArgumentStyle::AsWritten | ArgumentStyle::Partition => {
+                let (ahead, _) = self::campaign(spec, implementation, how)?;
+                Some(Campaign { generator: ahead.generator.tracing_only(), ..ahead })
+            }
+        };
+        let (campaign, ahead) = (&campaign, ahead.as_ref());
+        let mut field = Field { campaign, ahead, prey: Vec::new(), how, control: Mutex::default() };
         for (place, mutant) in mutants.iter().enumerate().filter(|(_, mutant)| mutant.of == implementation) {
             let target = Mutated::new(mutant, campaign.profile, &version)
                 .map_err(|why| format!("the mutant {} can't be made: {why}", mutant.id))?;
@@ -112,6 +138,9 @@ pub fn differs(mutant: &Mutated<'_>, profile: &Profile, case: &Case) -> bool {
     behaviour(case, profile).is_ok_and(|model| mutant.calls(case).is_ok_and(|calls| calls != model))
 }
 
+/// One of so many pairs is traced ahead of time.
+const AHEAD: u64 = 8;
+
 /// A mutant that is hunted.
 struct Prey<'s> {
     /// Its place in the spec.
@@ -125,12 +154,14 @@ struct Prey<'s> {
 /// The mutants of one implementation.
 struct Field<'f, 's> {
     campaign: &'f Campaign<'s>,
+    /// The same with functions that are traced and never run, where there is such a thing.
+    ahead: Option<&'f Campaign<'s>>,
     prey: Vec<Prey<'s>>,
     how: Hunt,
     control: Mutex<(u64, Vec<String>)>,
 }
 
-impl<'s> Field<'_, 's> {
+impl<'f, 's> Field<'f, 's> {
     fn run(&self) -> Result<Vec<(usize, Fate<'s>)>, String> {
         let next = AtomicU64::new(0);
         self.in_threads(|| {
@@ -163,9 +194,20 @@ impl<'s> Field<'_, 's> {
         })
     }
 
+    /// The campaign that has the pair of that number, and its number there: of eight in a row the last is traced ahead of
+    /// time, where there is such a thing.
+    fn place_of(&self, index: u64) -> (&'f Campaign<'s>, u64) {
+        match self.ahead {
+            Some(ahead) if index % AHEAD == AHEAD - 1 => (ahead, index / AHEAD),
+            Some(_) => (self.campaign, index - index / AHEAD),
+            None => (self.campaign, index),
+        }
+    }
+
     /// Shows one pair to the unmutated model and to each mutant that no earlier pair has found.
     fn meet(&self, index: u64) {
-        let Some(drawn) = self.campaign.case_at(index) else { return };
+        let (campaign, number) = self.place_of(index);
+        let Some(drawn) = campaign.case_at(number) else { return };
         let expected = &drawn.pair.expected.calls;
         if index < self.how.control {
             let model = behaviour(&drawn.pair.case, self.campaign.profile);
@@ -186,11 +228,12 @@ impl<'s> Field<'_, 's> {
 
     fn fate(&self, prey: &Prey<'s>) -> Result<Fate<'s>, String> {
         let index = prey.found.load(Ordering::Relaxed);
-        let drawn = (index < u64::MAX).then(|| self.campaign.case_at(index)).flatten();
+        let (campaign, number) = self.place_of(index);
+        let drawn = (index < u64::MAX).then(|| campaign.case_at(number)).flatten();
         let kill = match drawn {
             Some(drawn) => {
                 let finding =
-                    self.campaign.shown_by(drawn, &mut prey.target.clone()).map_err(|error| error.to_string())?;
+                    campaign.shown_by(drawn, &mut prey.target.clone()).map_err(|error| error.to_string())?;
                 finding.map(|finding| {
                     let smallest = reduce(finding.case.clone(), |reduction| {
                         differs(&prey.target, self.campaign.profile, &reduction.case)
@@ -200,6 +243,21 @@ impl<'s> Field<'_, 's> {
             }
             None => None,
         };
-        Ok(Fate { mutant: prey.mutant, kill })
+        let case = if kill.is_none() { self.case(prey) } else { None };
+        let unseen = self.campaign.spec.unseen.iter().find(|unseen| unseen.covers(&prey.mutant.id));
+        Ok(Fate { mutant: prey.mutant, kill, case, unseen: unseen.map(|unseen| unseen.because.as_str()) })
+    }
+
+    /// The written case that the mutant doesn't do as the spec says.
+    fn case(&self, prey: &Prey<'s>) -> Option<&'s str> {
+        let version: Version = self.campaign.version.parse().ok()?;
+        let differs = |file: &&CaseFile| {
+            let Some(expected) = file.expect.as_ref().and_then(|expect| expect.at(&version)) else { return false };
+            let model = behaviour(&file.case, self.campaign.profile);
+            model.is_ok_and(|model| expected.completed(&model) == model)
+                && differs(&prey.target, self.campaign.profile, &file.case)
+        };
+        let files = self.campaign.spec.cases.values();
+        files.filter(|file| file.api == prey.mutant.of).find(differs).map(|file| file.id.as_str())
     }
 }

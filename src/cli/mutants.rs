@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::campaign::{seed, spinner, wanted};
 use super::{CliError, End, print, style};
-use crate::check::{Hunt, hunt};
+use crate::check::{Fate, Hunt, hunt};
 use crate::report::mutants::text;
-use crate::spec::Spec;
+use crate::spec::{Mutant, Spec};
 
 /// Hunt the mutants of the spec: models with a defect, each of which pairs that the rules make have to find.
 #[derive(Debug, Args)]
@@ -16,6 +16,9 @@ pub(super) struct MutantsOf {
     /// Only mutants whose id matches: `weak-type/*`.
     #[arg(value_name = "GLOB")]
     ids: Vec<String>,
+    /// Instead of the named mutants, those that each lack one entry of this implementation's newest profile.
+    #[arg(long, value_name = "IMPLEMENTATION")]
+    entries: Option<String>,
     /// How many pairs a mutant is given to survive.
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     pairs: u64,
@@ -30,7 +33,15 @@ const CONTROL: u64 = 10_240;
 impl MutantsOf {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
         let wanted = wanted(&self.ids)?;
-        let mutants: Vec<_> = spec.mutants.iter().filter(|mutant| wanted(&mutant.id)).collect();
+        let entries = match &self.entries {
+            Some(implementation) => {
+                let none = || CliError::Usage(format!("there is no profile of `{implementation}`"));
+                Some(Mutant::of_entries(spec.newest_profile(implementation).ok_or_else(none)?).map_err(CliError::Usage)?)
+            }
+            None => None,
+        };
+        let mutants = entries.as_ref().unwrap_or(&spec.mutants).iter();
+        let mutants: Vec<_> = mutants.filter(|mutant| wanted(&mutant.id)).collect();
         if mutants.is_empty() {
             return Err(CliError::Usage("no mutant matches; spec/mutants.yaml has them".to_owned()));
         }
@@ -43,7 +54,7 @@ impl MutantsOf {
         watch.finish_and_clear();
         let fates = fates.map_err(CliError::Usage)?;
         print(&text(&fates, Some(started.elapsed().as_secs_f64()), style()));
-        let well = fates.fates.iter().all(|fate| fate.kill.is_some()) && fates.control_differs.is_empty();
+        let well = fates.fates.iter().all(Fate::is_settled) && fates.control_differs.is_empty();
         Ok(if well { End::Well } else { End::Findings })
     }
 }

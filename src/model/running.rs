@@ -165,11 +165,6 @@ pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Res
     if let Some(raised) = kept.enumerate().find_map(out).filter(|_| returns_arguments(call)) {
         return Err(raised);
     }
-    // What is returned as it was given is no program's to compute.
-    let is_forwarded = call.via == Via::Grad && !call.arguments.without_tangents && profile.vjp_forwards_arguments;
-    if is_forwarded && returns_arguments(call) {
-        return Ok(());
-    }
     for leaf in call.arguments.leaves.iter().filter(|_| !call.options.moves()) {
         if let (Some(asked), Some(at)) = (&leaf.asked, &leaf.aval.placement)
             && at.is_committed()

@@ -15,8 +15,10 @@ pub fn text(fates: &Fates<'_>, seconds: Option<f64>, style: Style) -> String {
     let all = fates.fates.len();
     let mut pairs: Vec<u64> = fates.fates.iter().filter_map(|fate| Some(fate.kill.as_ref()?.pairs)).collect();
     pairs.sort_unstable();
-    let alive = all - pairs.len();
+    let found = fates.fates.iter().filter(|fate| fate.is_found()).count();
+    let alive = fates.fates.iter().filter(|fate| !fate.is_settled()).count();
     let (colour, verdict) = match alive {
+        0 if found < all => (style.good, format!("{found} of {all} die, and nothing can show the others")),
         0 => (style.good, format!("{all} of {all} die")),
         _ => (style.bad, format!("{alive} of {all} survive")),
     };
@@ -48,6 +50,13 @@ fn mutant(text: &mut String, fate: &Fate<'_>, style: Style) {
     let Style { bold, bad, dim, end, .. } = style;
     let id = &fate.mutant.id;
     match &fate.kill {
+        None if fate.case.is_some() => {
+            let case = fate.case.unwrap_or_default();
+            let _ = writeln!(text, "  {bold}{id:<46}{end}    case  {case}\n      {}", fate.mutant.says);
+        }
+        None if fate.unseen.is_some() => {
+            let _ = writeln!(text, "  {bold}{id:<46}{end}  {dim}not seen: {}{end}", fate.unseen.unwrap_or_default());
+        }
         None => {
             let _ = writeln!(text, "  {bold}{id:<46}{end}  {bad}survives{end}\n      {}", fate.mutant.says);
         }

@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_path_to_error::{Deserializer as PathDeserializer, Segment, Track};
 use serde_yaml::Value as Tree;
 
+use super::before::by_version;
 use super::check::{check_shape, check_variables};
 use super::fingerprint::Fingerprint;
 use super::follow::overlaid;
 use super::spans::{Spans, Step, lines};
 use super::{
     Cause, Causes, Contexts, Diagnostic, Diagnostics, Expectation, Family, Flags, Habit, Mutant, Mutants, Profile,
-    Rule, RuleFile, SourceRef, Version, follow, group,
+    Rule, RuleFile, SourceRef, Unseen, Version, follow, group,
 };
 use crate::case::{Behaviour, Case};
 
@@ -48,6 +49,8 @@ pub struct Spec {
     pub cases: IndexMap<String, CaseFile>,
     /// The defects that the suite has to find.
     pub mutants: Vec<Mutant>,
+    /// Entries of profiles that no pair shows.
+    pub unseen: Vec<Unseen>,
     /// What differences mean, the particular before the general.
     pub causes: Vec<Cause>,
     /// What several calls of one function show together.
@@ -189,6 +192,7 @@ impl Spec {
         if let Some((reader, causes)) = &causes {
             loader.causes(reader, causes);
         }
+        let Mutants { mutants, unseen, .. } = mutants.unwrap_or_default();
         let Causes { causes, patterns: habits, .. } = causes.map(|(_, causes)| causes).unwrap_or_default();
         match (contexts, loader.errors.is_empty()) {
             (Some(contexts), true) => Ok(Self {
@@ -197,7 +201,8 @@ impl Spec {
                 profiles: loader.profiles.into_iter().map(|(profile, _)| profile).collect(),
                 contexts,
                 cases: loader.cases.into_iter().map(|(id, (case, _))| (id, case)).collect(),
-                mutants: mutants.map(|file| file.mutants).unwrap_or_default(),
+                mutants,
+                unseen,
                 causes,
                 habits,
                 fingerprint: fingerprint.to_string(),
@@ -459,8 +464,11 @@ impl Loader {
             self.implementations.extend(name.filter(|name| !self.implementations.contains(name)));
             for tree in overlaid(&reader.tree, &known) {
                 let Some(profile) = self.read::<Profile>(reader, &[], &tree) else { continue };
-                let profile = Profile { tree, ..profile };
-                self.profiles.push((profile, Origin { file: reader.file.clone(), path: Vec::new() }));
+                let origin = Origin { file: reader.file.clone(), path: Vec::new() };
+                match by_version(profile, tree) {
+                    Ok(profiles) => self.profiles.extend(profiles.into_iter().map(|one| (one, origin.clone()))),
+                    Err(reason) => self.report_at(&origin, &[key("before")], "", reason, None),
+                }
             }
         }
     }

@@ -3,10 +3,12 @@
 //! This room knows [`crate::case`] and nothing else. It turns text into typed values once, at the edge, and reports every
 //! error with file, line, column, the reason and a suggestion ([`Diagnostic`]).
 
+mod before;
 mod cause;
 mod check;
 mod context;
 mod diagnostic;
+mod entry;
 mod expect;
 mod fingerprint;
 mod flags;
@@ -24,6 +26,7 @@ mod version;
 pub use cause::{Cause, Causes, Habit, Sign, When};
 pub use context::{CallSpec, Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use entry::Unseen;
 pub use expect::{Expectation, Outcome};
 pub use flags::{ContextField, FlagDefault, FlagEffect, FlagGroup, FlagKey, Flags, NonFinite};
 pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};

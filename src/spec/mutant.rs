@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::Profile;
+use super::{Profile, Unseen};
 use crate::case::{Behaviour, Case, LayerSet, Verdict, text};
 
 /// The mutants: `spec/mutants.yaml`.
@@ -18,6 +18,9 @@ pub struct Mutants {
     pub about: String,
     /// The mutants.
     pub mutants: Vec<Mutant>,
+    /// Entries of profiles of which no mutant can be found: `jitkey mutants --entries`.
+    #[serde(default)]
+    pub unseen: Vec<Unseen>,
 }
 
 /// The reference model with a defect.
@@ -217,7 +220,7 @@ impl Mutant {
 
 impl Edit {
     /// Makes the change; at how many places something changed.
-    fn apply(&self, tree: &mut Json) -> usize {
+    pub(super) fn apply(&self, tree: &mut Json) -> usize {
         let steps: Vec<&str> = self.at.split('/').filter(|step| !step.is_empty()).collect();
         let mut changed = 0;
         if let Some(new) = &self.set {

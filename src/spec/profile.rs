@@ -3,10 +3,12 @@
 //! The words of a profile are a closed vocabulary that [`crate::model`] implements once; a profile only chooses among
 //! them. A new implementation, or a new version of one, is a new file under `spec/profiles/`.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::{FlagEffect, Requirement, SourceRef};
+use super::{Edit, FlagEffect, Requirement, SourceRef, Version};
 use crate::case::{Dtype, Effect, Name, Value, Via};
 
 /// How one implementation builds its keys, at some versions.
@@ -22,6 +24,10 @@ pub struct Profile {
     pub follows: Option<String>,
     /// The versions that the profile holds for.
     pub versions: Requirement,
+    /// What is different before a version, as edits of what stands here. It holds for all older versions, too, with what is
+    /// different before them.
+    #[serde(default)]
+    pub before: BTreeMap<Version, Vec<Edit>>,
     /// What is worth knowing about it.
     pub about: String,
     /// How arguments become trees and statics.
@@ -88,9 +94,6 @@ pub struct Profile {
     /// Whether `jax.jit` is given shardings whatever the options are, so that it refuses `device` and `backend`.
     #[serde(default)]
     pub always_gives_shardings: bool,
-    /// Whether `jax.vjp` returns arguments as they are, wherever they are, without a program of them.
-    #[serde(default)]
-    pub vjp_forwards_arguments: bool,
     /// Whether what is returned has to be on all devices of a mesh whose axes are all explicit (`ValueError`).
     #[serde(default)]
     pub explicit_outputs_fill_their_mesh: bool,

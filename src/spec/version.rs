@@ -6,7 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// A release, as in `0.12.0.1`: numbers compared from the left, missing ones as zero.
-#[derive(Debug, Clone, Eq, Default)]
+#[derive(Debug, Clone, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[serde(try_from = "String")]
 pub struct Version(Vec<u64>);
 
 impl Version {
@@ -55,6 +58,13 @@ impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<_> = self.0.iter().map(u64::to_string).collect();
         f.write_str(&parts.join("."))
+    }
+}
+
+impl TryFrom<String> for Version {
+    type Error = VersionError;
+    fn try_from(text: String) -> Result<Self, VersionError> {
+        text.parse()
     }
 }
 

@@ -51,6 +51,22 @@ fn the_smallest_cases_have_no_part_that_can_be_left_out() {
     assert!(tried > 1_000, "only {tried} parts were tried");
 }
 
+/// Without an entry of a profile something is otherwise, and a pair or a written case shows it, or the spec says why none can.
+#[test]
+fn every_entry_of_a_profile_counts() {
+    let mut covered = BTreeSet::new();
+    for implementation in ["jax.jit", "equinox.filter_jit", "lax.scan"] {
+        let mutants = Mutant::of_entries(SPEC.newest_profile(implementation).unwrap()).unwrap();
+        let mutants: Vec<_> = mutants.iter().collect();
+        let fates = hunt(&SPEC, &mutants, Hunt { most: 24_000, ..HUNT }).unwrap().fates;
+        let alive: Vec<_> = fates.iter().filter(|fate| !fate.is_settled()).map(|fate| &fate.mutant.id).collect();
+        assert!(alive.is_empty(), "nothing shows {alive:?}, and spec/mutants.yaml doesn't say why");
+        covered.extend(fates.iter().filter(|fate| !fate.is_found()).filter_map(|fate| fate.unseen.map(str::to_owned)));
+    }
+    let idle: Vec<_> = SPEC.unseen.iter().map(|unseen| &unseen.because).filter(|why| !covered.contains(*why)).collect();
+    assert!(idle.is_empty(), "a pair shows all of what nothing should: {idle:?}");
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let mutants: Vec<&Mutant> = SPEC.mutants.iter().filter(|mutant| mutant.id.starts_with("weak-type/")).collect();
