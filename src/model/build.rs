@@ -244,9 +244,10 @@ impl Namespace {
                 computes: def.computes.clone(),
                 returns: def.returns.as_ref().map(|value| self.build(value)).transpose()?,
             })),
-            Form::Global(name) => match jax_scalar_type(name) {
-                Some(dtype) => Kind::JaxScalarType(dtype),
-                None => {
+            Form::Global(name) => match (scalar_type("jax.numpy.", name), scalar_type("numpy.", name)) {
+                (Some(dtype), _) => Kind::JaxScalarType(dtype),
+                (_, Some(dtype)) => Kind::ScalarType(dtype),
+                _ => {
                     let mut globals = self.globals.borrow_mut();
                     let global = globals.entry(in_full(name)).or_insert_with(|| Rc::new(Kind::Global(name.clone())));
                     return Ok(global.clone());
@@ -363,9 +364,9 @@ fn in_full(name: &str) -> String {
     }
 }
 
-/// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`).
-fn jax_scalar_type(name: &str) -> Option<Dtype> {
-    python::dtype_called(in_full(name).strip_prefix("jax.numpy.")?)
+/// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`), or of `np.float32`.
+fn scalar_type(library: &str, name: &str) -> Option<Dtype> {
+    python::dtype_called(in_full(name).strip_prefix(library)?)
 }
 
 /// The number that a scalar of that dtype holds.
