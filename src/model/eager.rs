@@ -72,7 +72,10 @@ impl<'c> Parts<'c> {
                     parts.functions.push((*parameter, function.ok_or_else(type_error)?));
                 }
                 Parameter::Branches => match given.map(|value| &**value) {
-                    Some(Kind::List(branches) | Kind::Tuple(branches)) if branches.iter().all(is_callable) => {
+                    Some(Kind::Tuple(branches)) if branches.iter().all(is_callable) => {
+                        parts.functions.extend(branches.iter().map(|branch| (Parameter::Branch, branch)));
+                    }
+                    Some(Kind::List(branches)) if branches.iter().all(is_callable) => {
                         parts.functions.extend(branches.iter().map(|branch| (Parameter::Branch, branch)));
                     }
                     _ => return Err(type_error()),

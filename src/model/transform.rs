@@ -99,7 +99,7 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
         (true, true) if !matches!(**value, Kind::List(_) | Kind::Set(_) | Kind::Dict(_)) => {
             Rc::new(Kind::Tracer(Rc::clone(value)))
         }
-        (true, _) => Rc::new(Kind::List(Vec::new())),
+        (true, _) => Rc::new(Kind::List(Vec::new().into())),
     })
 }
 
