@@ -182,6 +182,8 @@ pub struct Transformations {
     pub other_under_grad: String,
     /// The exception of `jax.vjp` for a `jax.ShapeDtypeStruct`, if it is one.
     pub struct_under_grad: Option<String>,
+    /// Under which uses a Python int that doesn't fit overflows, since its type is asked before anything else of it.
+    pub overflows_under: Vec<Via>,
     /// Whether a tracer can be hashed, and so be a static argument, which is another one each time.
     pub tracers_are_hashable: bool,
     /// What is lowered where nothing among the arguments has a tangent.
@@ -200,6 +202,7 @@ impl Default for Transformations {
             other_under_vmap: type_error(),
             other_under_grad: type_error(),
             struct_under_grad: None,
+            overflows_under: Vec::new(),
             tracers_are_hashable: false,
             without_tangents: WithoutTangents::default(),
             pure_callback_under_vmap: None,
