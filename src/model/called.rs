@@ -60,7 +60,12 @@ pub fn raises(
 }
 
 /// Shapes and dtypes of the arguments, if they are tracers of arrays and nothing else.
-fn tracers(function: &Obj, call: &Call, args: &[Obj], arguments: &Arguments) -> Option<Vec<(SmallVec<[u64; 4]>, Dtype)>> {
+fn tracers(
+    function: &Obj,
+    call: &Call,
+    args: &[Obj],
+    arguments: &Arguments,
+) -> Option<Vec<(SmallVec<[u64; 4]>, Dtype)>> {
     let mut bound = body(function);
     while let Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } = &**bound {
         if !args.is_empty() || !kwargs.is_empty() {

@@ -643,11 +643,7 @@ fn inside(function: &Obj) -> Option<&Function> {
 }
 
 /// A function that is called as it is, and runs: what `lax.switch` makes of a single branch.
-fn called(
-    function: &Obj,
-    given: &Given,
-    raises: Option<&str>,
-) -> Result<LayerSet, Stopped> {
+fn called(function: &Obj, given: &Given, raises: Option<&str>) -> Result<LayerSet, Stopped> {
     if !is_plain(function) {
         return unknown("a switch with one branch, which is a call of what looks for itself");
     }

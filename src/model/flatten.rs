@@ -106,9 +106,7 @@ impl Children {
             Self::Collected(children) => children,
             Self::Of(sequence) => match &**sequence {
                 Kind::List(items) => items,
-                Kind::Tuple(items)
-                | Kind::Namedtuple(_, items)
-                | Kind::Node { children: items, .. } => items,
+                Kind::Tuple(items) | Kind::Namedtuple(_, items) | Kind::Node { children: items, .. } => items,
                 _ => &[],
             },
         }

@@ -416,7 +416,8 @@ impl<'c> Simulation<'c> {
                 Err(ambient.unhashable().expect("it was a moment ago"))
             }
             Ok(arguments) => {
-                let raises = call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new).or(body_raises);
+                let raises =
+                    call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new).or(body_raises);
                 let whole = Ingredients {
                     function: &owner,
                     arguments,

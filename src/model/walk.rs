@@ -354,7 +354,9 @@ impl<'c> Simulation<'c> {
                 // It jits a function of its own, which has the wrapped one as an argument.
                 _ => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
-            Kind::Checkpointed(inner) if not_held_weakly(inner).is_some() => not_held_weakly(inner).map_or(Ok(true), Err),
+            Kind::Checkpointed(inner) if not_held_weakly(inner).is_some() => {
+                not_held_weakly(inner).map_or(Ok(true), Err)
+            }
             // It takes arrays alone, whatever is static outside.
             Kind::Checkpointed(inner) => match self.as_written(call) {
                 Some(outer) => {

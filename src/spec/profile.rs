@@ -153,6 +153,9 @@ pub struct Profile {
     /// wrappers made before.
     #[serde(default)]
     pub clearing_detaches_wrappers: bool,
+    /// Whether programs that call back to Python are kept in the files of the persistent cache.
+    #[serde(default)]
+    pub callbacks_have_files: bool,
     /// Whether what is traced after a failed attempt with the same key is not kept in the table of jaxprs.
     #[serde(default)]
     pub failed_trace_blocks_key: bool,

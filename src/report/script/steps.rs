@@ -65,7 +65,9 @@ impl<'c> Writer<'c> {
                 Step::Mutate(mutation) => {
                     let object = self.name(&mutation.object)?;
                     match &mutation.contents {
-                        Some(contents @ Value::List(_)) => state.push(format!("{object}[:] = {}", self.value(contents)?)),
+                        Some(contents @ Value::List(_)) => {
+                            state.push(format!("{object}[:] = {}", self.value(contents)?))
+                        }
                         Some(contents) => {
                             state.push(format!("{object}.clear()\n{object}.update({})", self.value(contents)?));
                         }
