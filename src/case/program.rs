@@ -214,8 +214,11 @@ pub struct Fill {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mutation {
-    /// The object: an instance of a plain class, or a function.
+    /// The object: an instance of a plain class, a function, or a container.
     pub object: Name,
+    /// Of a list, set or dict: what it holds from now on, as another one of its kind. What is in it is older than itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<Value>,
     /// Its new `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
@@ -225,6 +228,13 @@ pub struct Mutation {
     /// Of a function, a `def` with `params`: its new `__defaults__`, one for each that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub defaults: Option<Vec<Value>>,
+}
+
+impl Mutation {
+    /// The values in it.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.contents.iter().chain(&self.value).chain(self.defaults.iter().flatten())
+    }
 }
 
 /// Which caches are cleared.

@@ -80,6 +80,16 @@ pub enum CaseError {
         /// How many defaults it has.
         has: usize,
     },
+    /// Contents that are none for the object.
+    #[error(
+        "{place}: `contents` of `{object}` must be another list, set or dict of its kind, with nothing in it that may hold `{object}`"
+    )]
+    Contents {
+        /// Where the mutation stands.
+        place: String,
+        /// The object.
+        object: Name,
+    },
     /// A number of calls outside of a step that has many.
     #[error("{place}: `nth` stands in the call of a `fill` only")]
     Nth {
@@ -243,8 +253,10 @@ impl<'c> Checker<'c> {
                 if let Some(defaults) = &mutation.defaults {
                     self.defaults(place, &mutation.object, defaults.len())?;
                 }
-                let values = mutation.value.iter().chain(mutation.defaults.iter().flatten());
-                values.into_iter().try_for_each(|value| self.value(place, value))
+                if let Some(contents) = &mutation.contents {
+                    self.contents(place, &mutation.object, contents)?;
+                }
+                mutation.values().try_for_each(|value| self.value(place, value))
             }
             Step::Delete(name) | Step::Donate(name) => self.object(place, name),
             Step::Clear(_) => Ok(()),
@@ -309,6 +321,26 @@ impl<'c> Checker<'c> {
         }
         let values = context.flags.values().chain(context.xla_metadata.values()).chain(&context.user);
         values.into_iter().try_for_each(|value| self.value(place, value))
+    }
+
+    /// Whether a container may hold that from now on: objects that were made before it, so that nothing comes to hold itself.
+    fn contents(&self, place: &dyn Display, object: &Name, contents: &Value) -> Result<(), CaseError> {
+        let place_of = |name: &Name| self.case.objects.get_index_of(name);
+        let is_older = |value: &Value| match value {
+            Value::Form(form) => match &**form {
+                Form::Ref(name) => place_of(name) < place_of(object),
+                Form::Output(_) => false,
+                _ => true,
+            },
+            _ => true,
+        };
+        let was = self.case.objects.get(object);
+        let changes = ["list", "set", "dict", "ordered_dict", "default_dict"].contains(&contents.kind());
+        if changes && was.is_some_and(|was| was.kind() == contents.kind()) && contents.all(&is_older) {
+            Ok(())
+        } else {
+            Err(CaseError::Contents { place: place.to_string(), object: object.clone() })
+        }
     }
 
     /// Whether `__defaults__` of a function has that many.
@@ -466,6 +498,11 @@ impl Value {
             Self::Form(form) => form.children(),
             _ => Children::new(),
         }
+    }
+
+    /// Whether that is so of the value and of all in it.
+    pub(super) fn all(&self, is_so: &impl Fn(&Self) -> bool) -> bool {
+        is_so(self) && self.children().into_iter().all(|child| child.all(is_so))
     }
 
     /// How many containers stand around the deepest value in it.

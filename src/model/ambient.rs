@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::build::Namespace;
 use super::object::{Kind, Obj, Raised};
-use super::persistent::FLAGS_OF_FILES;
+use super::persistent::{FLAGS_OF_FILES, Files};
 use super::predict::ModelError;
 use super::python;
 use crate::case::{Context, DefaultDevice, Form, Name, TransferGuard, Value, axes};
@@ -38,6 +38,8 @@ pub struct Ambient {
     pub persistent: Vec<String>,
     /// Whether programs are kept in files.
     pub persistent_cache: bool,
+    /// What is done with these files.
+    pub files: Files,
     pub never_fast: bool,
     pub bypasses: bool,
     /// Whether the program of an eager loop is made anew.
@@ -118,11 +120,14 @@ impl Ambient {
             let Some(effect) = profile.flags.get(name) else {
                 return Err(ModelError::Unsupported(format!("the flag {name}")));
             };
+            if ambient.persistent_cache && FLAGS_OF_FILES.contains(&name.as_str()) {
+                let files = Files::under(name, value);
+                let unknown =
+                    || ModelError::Unsupported(format!("the files of a persistent cache under {name}={value}"));
+                ambient.files = ambient.files.max(files.ok_or_else(unknown)?);
+            }
             if profile.flag_defaults.get(name) == Some(value) {
                 continue;
-            }
-            if ambient.persistent_cache && FLAGS_OF_FILES.contains(&name.as_str()) {
-                return Err(ModelError::Unsupported(format!("the files of a persistent cache under {name}")));
             }
             match effect.stands_for {
                 Some(ContextField::X64) => ambient.x64 = context.x64.unwrap_or(*value == Value::Bool(true)),

@@ -116,7 +116,7 @@ impl Namespace {
             Value::Int(value) => Kind::Int(*value),
             Value::Float(value) => Kind::Float(*value),
             Value::Array(array) => Kind::Array(Arc::clone(array)),
-            Value::List(items) => Kind::List(self.all(items)?),
+            Value::List(items) => Kind::List(self.all(items)?.into()),
             Value::Form(form) => return self.form(form),
         }))
     }
@@ -154,8 +154,8 @@ impl Namespace {
             Form::Bytearray(text) => Kind::Bytearray(text.clone()),
             Form::Complex([re, im]) => Kind::Complex(re.0, im.0),
             Form::Tuple(items) => Kind::Tuple(self.all(items)?),
-            Form::Set(items) => Kind::Set(self.set(items)?),
-            Form::Frozenset(items) => Kind::Frozenset(self.set(items)?),
+            Form::Set(items) => Kind::Set(self.set(items)?.into()),
+            Form::Frozenset(items) => Kind::Frozenset(self.set(items)?.into()),
             Form::Range(ends) => match ends[..] {
                 [stop] => Kind::Range(0, stop, 1),
                 [start, stop] => Kind::Range(start, stop, 1),
@@ -172,25 +172,25 @@ impl Namespace {
                 };
                 Kind::Slice(parts, self.ways.slices_hash)
             }
-            Form::Dict(items) => Kind::Dict(self.items(items)?),
-            Form::OrderedDict(items) => Kind::OrderedDict(self.items(items)?),
-            Form::DefaultDict(form) => Kind::DefaultDict(self.build(&form.factory)?, self.items(&form.items)?),
-            Form::MappingProxy(items) => Kind::MappingProxy(self.items(items)?),
+            Form::Dict(items) => Kind::Dict(self.items(items)?.into()),
+            Form::OrderedDict(items) => Kind::OrderedDict(self.items(items)?.into()),
+            Form::DefaultDict(form) => Kind::DefaultDict(self.build(&form.factory)?, self.items(&form.items)?.into()),
+            Form::MappingProxy(items) => Kind::MappingProxy(self.items(items)?.into()),
             Form::Nest(nest) => {
                 let mut value = self.build(&nest.value)?;
                 for _ in 0..nest.levels {
                     value = Rc::new(match nest.container {
                         NestContainer::Tuple => Kind::Tuple(vec![value]),
-                        NestContainer::List => Kind::List(vec![value]),
+                        NestContainer::List => Kind::List(vec![value].into()),
                     });
                 }
                 return Ok(value);
             }
             Form::Repeat(repeat) => {
-                let items = (0..repeat.times).map(|_| self.build(&repeat.value)).collect::<Result<_, _>>()?;
+                let items: Vec<_> = (0..repeat.times).map(|_| self.build(&repeat.value)).collect::<Result<_, _>>()?;
                 match repeat.container {
                     NestContainer::Tuple => Kind::Tuple(items),
-                    NestContainer::List => Kind::List(items),
+                    NestContainer::List => Kind::List(items.into()),
                 }
             }
             Form::Ellipsis {} => Kind::Ellipsis,
@@ -244,9 +244,10 @@ impl Namespace {
                 computes: def.computes.clone(),
                 returns: def.returns.as_ref().map(|value| self.build(value)).transpose()?,
             })),
-            Form::Global(name) => match jax_scalar_type(name) {
-                Some(dtype) => Kind::JaxScalarType(dtype),
-                None => {
+            Form::Global(name) => match (scalar_type("jax.numpy.", name), scalar_type("numpy.", name)) {
+                (Some(dtype), _) => Kind::JaxScalarType(dtype),
+                (_, Some(dtype)) => Kind::ScalarType(dtype),
+                _ => {
                     let mut globals = self.globals.borrow_mut();
                     let global = globals.entry(in_full(name)).or_insert_with(|| Rc::new(Kind::Global(name.clone())));
                     return Ok(global.clone());
@@ -323,7 +324,8 @@ impl Namespace {
         let mut object = Rc::clone(whole);
         for step in &output.path {
             let child = match &*object {
-                Kind::Tuple(items) | Kind::List(items) | Kind::Namedtuple(_, items) => items.get(*step).cloned(),
+                Kind::Tuple(items) | Kind::Namedtuple(_, items) => items.get(*step).cloned(),
+                Kind::List(items) => items.get(*step).cloned(),
                 Kind::Dict(items) | Kind::OrderedDict(items) | Kind::DefaultDict(_, items) => {
                     items.get(*step).map(|(_, value)| value.clone())
                 }
@@ -363,9 +365,9 @@ fn in_full(name: &str) -> String {
     }
 }
 
-/// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`).
-fn jax_scalar_type(name: &str) -> Option<Dtype> {
-    python::dtype_called(in_full(name).strip_prefix("jax.numpy.")?)
+/// The dtype of `jnp.float32` and its like (`jax/_src/numpy/scalar_types.py`), or of `np.float32`.
+fn scalar_type(library: &str, name: &str) -> Option<Dtype> {
+    python::dtype_called(in_full(name).strip_prefix(library)?)
 }
 
 /// The number that a scalar of that dtype holds.

@@ -3,22 +3,51 @@
 //! What calls one has no body that the case knows. An instance of a tree's class is a tree of what its constructor was given;
 //! of what isn't written for tracers, as NumPy's functions and Python's own, nobody knows what it does with them.
 
+use smallvec::SmallVec;
+
+use super::arguments::Arguments;
 use super::digest::body;
+use super::library::{called_with, not_held_weakly};
 use super::object::{ClassObject, Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::python;
-use crate::case::{Call, Class, EqPolicy, Name};
+use crate::case::{Call, Class, Dtype, EqPolicy, Name};
 use crate::spec::{ArgumentStyle, Profile};
 
 /// The libraries whose functions take no tracers, or whose functions nobody knows to take them.
 const NOT_FOR_TRACERS: [&str; 6] = ["builtins", "math", "cmath", "np", "numpy", "scipy"];
 
-/// What the model doesn't know of calling `function`, if `call` doesn't say it.
-pub fn unknown(function: &Obj, call: &Call) -> Result<(), ModelError> {
-    let what = match &**innermost(function) {
-        Kind::Global(name) if call.raises.is_none() && call.returns.is_none() => {
+/// What calling `function` raises with these arguments, where no case has its body; what the model doesn't know of it, if `call`
+/// doesn't say it.
+pub fn raises(
+    function: &Obj,
+    call: &Call,
+    args: &[Obj],
+    arguments: &Arguments,
+    profile: &Profile,
+) -> Result<Option<Raised>, ModelError> {
+    let called = innermost(function);
+    let is_stated = call.raises.is_some() || call.returns.is_some();
+    // It isn't called at all.
+    let is_refused = profile.arguments == ArgumentStyle::AsWritten && not_held_weakly(function).is_some();
+    let what = match &**called {
+        Kind::Global(_) | Kind::ScalarType(_) if is_stated || is_refused => None,
+        Kind::Global(name) => {
             let library = name.split_once('.').map_or("builtins", |(library, _)| library);
-            NOT_FOR_TRACERS.contains(&library).then(|| format!("what `{name}` makes of tracers: say it in `returns`"))
+            if NOT_FOR_TRACERS.contains(&library) {
+                match tracers(function, call, args, arguments).and_then(|given| called_with(called, &given)) {
+                    Some(outcome) => return Ok(outcome.err()),
+                    None => Some(format!("what `{name}` makes of tracers: say it in `returns`")),
+                }
+            } else {
+                None
+            }
+        }
+        Kind::ScalarType(dtype) => {
+            match tracers(function, call, args, arguments).and_then(|given| called_with(called, &given)) {
+                Some(outcome) => return Ok(outcome.err()),
+                None => Some(format!("what the scalar type of {dtype} makes of tracers: say it in `returns`")),
+            }
         }
         Kind::Class(class) => match class.root() {
             Class::Namedtuple(_) | Class::Plain { .. } | Class::PlainDataclass { .. } => None,
@@ -27,7 +56,32 @@ pub fn unknown(function: &Obj, call: &Call) -> Result<(), ModelError> {
         },
         _ => None,
     };
-    what.map_or(Ok(()), |what| Err(ModelError::Unsupported(what)))
+    what.map_or(Ok(None), |what| Err(ModelError::Unsupported(what)))
+}
+
+/// Shapes and dtypes of the arguments, if they are tracers of arrays and nothing else.
+fn tracers(
+    function: &Obj,
+    call: &Call,
+    args: &[Obj],
+    arguments: &Arguments,
+) -> Option<Vec<(SmallVec<[u64; 4]>, Dtype)>> {
+    let mut bound = body(function);
+    while let Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } = &**bound {
+        if !args.is_empty() || !kwargs.is_empty() {
+            return None;
+        }
+        bound = body(func);
+    }
+    let leaves = &arguments.leaves;
+    let are_arrays = args.iter().all(|arg| arg.is_number()) && leaves.iter().all(|leaf| leaf.aval.prng.is_none());
+    (call.kwargs.is_empty() && leaves.len() == args.len() && are_arrays)
+        .then(|| leaves.iter().map(|leaf| (leaf.aval.shape.clone(), leaf.aval.dtype)).collect())
+}
+
+/// Whether what is called in the end is a library's own function.
+pub fn is_of_a_library(function: &Obj) -> bool {
+    matches!(**innermost(function), Kind::Global(_))
 }
 
 /// What is called in the end.

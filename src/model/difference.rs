@@ -325,9 +325,8 @@ fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding<'d>> {
         parts.map(|(i, (old, new))| (format!("[{i}]"), Some(old), Some(new))).collect()
     };
     match (&**old, &**new) {
-        (Kind::Tuple(old), Kind::Tuple(new)) | (Kind::List(old), Kind::List(new)) if old.len() == new.len() => {
-            zipped(old, new)
-        }
+        (Kind::Tuple(old), Kind::Tuple(new)) if old.len() == new.len() => zipped(old, new),
+        (Kind::List(old), Kind::List(new)) if old.len() == new.len() => zipped(old, new),
         (Kind::Namedtuple(was, old), Kind::Namedtuple(is, new)) if Rc::ptr_eq(was, is) => match was.root() {
             Class::Namedtuple(fields) => {
                 let parts = fields.iter().zip(old.iter().zip(new));

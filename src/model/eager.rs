@@ -14,6 +14,7 @@ use super::key::{Ingredients, Primitive};
 use super::leaf::{Aval, Leaf, Traits};
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
+use super::signature::Signature;
 use super::table::{NEVER_FAST, Program};
 use super::treedef::Root;
 use super::view::leaf_kind;
@@ -72,7 +73,10 @@ impl<'c> Parts<'c> {
                     parts.functions.push((*parameter, function.ok_or_else(type_error)?));
                 }
                 Parameter::Branches => match given.map(|value| &**value) {
-                    Some(Kind::List(branches) | Kind::Tuple(branches)) if branches.iter().all(is_callable) => {
+                    Some(Kind::Tuple(branches)) if branches.iter().all(is_callable) => {
+                        parts.functions.extend(branches.iter().map(|branch| (Parameter::Branch, branch)));
+                    }
+                    Some(Kind::List(branches)) if branches.iter().all(is_callable) => {
                         parts.functions.extend(branches.iter().map(|branch| (Parameter::Branch, branch)));
                     }
                     _ => return Err(type_error()),
@@ -206,6 +210,10 @@ impl Simulation<'_> {
         let is_predicate = parameters.contains(&Parameter::Predicate);
         let chosen = choice.as_ref().map(|choice| index(choice, is_predicate)).transpose()?;
         let Some((_, first)) = parts.functions.last() else { return Err(Raised::new("ValueError").into()) };
+        // Whatever its operands are.
+        if parts.functions.len() == 1 && parameters.contains(&Parameter::Branches) {
+            return called(first, &given, raises);
+        }
         let mut arguments = self.seen(first, &given, call)?;
         let sliced = match &parts.mapped {
             Some(mapped) => self.seen_alone(first, mapped, call)?.leaves.len(),
@@ -213,11 +221,6 @@ impl Simulation<'_> {
         };
         if arguments.leaves.iter().any(|leaf| self.profile.uncompilable.contains(&leaf.aval.dtype)) {
             return unknown("how the compiler refuses a dtype");
-        }
-        if let [(_, branch)] = parts.functions[..]
-            && parameters.contains(&Parameter::Branches)
-        {
-            return self.called(branch, &given, call, raises);
         }
         let steps =
             steps.map_or_else(|| length(&parts, &arguments, sliced, call.ambient.x64), |steps| Ok(Some(steps)))?;
@@ -256,26 +259,6 @@ impl Simulation<'_> {
         }
         self.gone.mark(&mut arguments, self.profile, call.ambient);
         Ok(self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?)
-    }
-
-    /// A function that is called as it is, and runs: what `lax.switch` makes of a single branch.
-    fn called(
-        &self,
-        function: &Obj,
-        given: &Given,
-        call: &Ingredients<'_>,
-        raises: Option<&str>,
-    ) -> Result<LayerSet, Stopped> {
-        if !matches!(&**function, Kind::Function(_) | Kind::Method { .. } | Kind::Object { .. }) {
-            return unknown("a switch with one branch, which is a call of what looks for itself");
-        }
-        if !self.seen(function, given, call)?.bindable {
-            return Err(type_error());
-        }
-        match raises {
-            Some(class) => Err(Raised::new(class).into()),
-            None => Ok(LayerSet::NONE.with(Layer::Trace)),
-        }
     }
 
     /// The jaxprs of the functions; `missed` learns whether a body ran.
@@ -656,6 +639,29 @@ fn inside(function: &Obj) -> Option<&Function> {
         | Kind::Opaque(inner, _) => inside(inner),
         Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => inside(func),
         _ => None,
+    }
+}
+
+/// A function that is called as it is, and runs: what `lax.switch` makes of a single branch.
+fn called(function: &Obj, given: &Given, raises: Option<&str>) -> Result<LayerSet, Stopped> {
+    if !is_plain(function) {
+        return unknown("a switch with one branch, which is a call of what looks for itself");
+    }
+    if !Signature::of(function).accepts(given.values.len(), &[]) {
+        return Err(type_error());
+    }
+    match raises {
+        Some(class) => Err(Raised::new(class).into()),
+        None => Ok(LayerSet::NONE.with(Layer::Trace)),
+    }
+}
+
+/// Whether calling it is a call of a body and no look-up.
+fn is_plain(function: &Obj) -> bool {
+    match &**function {
+        Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => is_plain(func),
+        Kind::Function(_) | Kind::Method { .. } | Kind::Object { .. } => true,
+        _ => false,
     }
 }
 

@@ -30,6 +30,22 @@ impl Simulation<'_> {
         let value = mutation.value.as_ref().map(|value| self.names.build(value)).transpose()?;
         let new_defaults = mutation.defaults.iter().flatten().map(|value| self.names.build(value));
         let new_defaults: Vec<Obj> = new_defaults.collect::<Result<_, _>>()?;
+        if let Some(contents) = &mutation.contents {
+            let contents = self.names.build(contents)?;
+            return match (self.names.object(&mutation.object).map(|object| &**object), &*contents) {
+                (Some(Kind::List(held)), Kind::List(new)) | (Some(Kind::Set(held)), Kind::Set(new)) => {
+                    held.replace(new.to_vec());
+                    Ok(())
+                }
+                (Some(Kind::Dict(held)), Kind::Dict(new))
+                | (Some(Kind::OrderedDict(held)), Kind::OrderedDict(new))
+                | (Some(Kind::DefaultDict(_, held)), Kind::DefaultDict(_, new)) => {
+                    held.replace(new.to_vec());
+                    Ok(())
+                }
+                _ => Err(ModelError::Unsupported("contents of another kind".to_owned())),
+            };
+        }
         match self.names.object(&mutation.object).map(|object| &**object) {
             Some(Kind::Instance { value: held, hash, .. }) => {
                 if let Some(value) = value {

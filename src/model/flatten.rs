@@ -105,10 +105,8 @@ impl Children {
         match self {
             Self::Collected(children) => children,
             Self::Of(sequence) => match &**sequence {
-                Kind::Tuple(items)
-                | Kind::List(items)
-                | Kind::Namedtuple(_, items)
-                | Kind::Node { children: items, .. } => items,
+                Kind::List(items) => items,
+                Kind::Tuple(items) | Kind::Namedtuple(_, items) | Kind::Node { children: items, .. } => items,
                 _ => &[],
             },
         }
@@ -259,8 +257,8 @@ impl Flattener<'_> {
             }
             Kind::TreePartial { func, args, kwargs } => {
                 let args: Obj = Rc::new(Kind::Tuple(args.clone()));
-                let kwargs = kwargs.iter().map(|(name, value)| (text(name), value.clone())).collect();
-                let children = vec![args, Rc::new(Kind::Dict(kwargs))];
+                let kwargs: Vec<_> = kwargs.iter().map(|(name, value)| (text(name), value.clone())).collect();
+                let children = vec![args, Rc::new(Kind::Dict(kwargs.into()))];
                 Open::new(NodeKind::TreePartial, children, vec![(Label::Data("func"), func.clone())])
                     .with(|more| more.names = vec![Label::Data("args"), Label::Data("keywords")])
             }

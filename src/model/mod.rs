@@ -24,6 +24,7 @@ mod flatten;
 mod generation;
 mod key;
 mod leaf;
+mod library;
 mod object;
 mod persistent;
 mod predict;

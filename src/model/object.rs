@@ -3,7 +3,8 @@
 //! An object is reference counted as in CPython, so that "the function was dropped" needs no bookkeeping: a table that
 //! holds weakly holds a [`std::rc::Weak`].
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -72,6 +73,40 @@ impl ClassObject {
     }
 }
 
+/// What a container holds, which a step may replace. What it held before is there until it is gone itself, so that whoever looks
+/// at it may go on doing so.
+#[derive(Debug)]
+pub struct Contents<T> {
+    items: Vec<T>,
+    replaced_by: OnceCell<Box<Self>>,
+}
+
+impl<T> Contents<T> {
+    fn now(&self) -> &Self {
+        self.replaced_by.get().map_or(self, |newer| newer.now())
+    }
+
+    /// Holds these from now on.
+    pub fn replace(&self, items: Vec<T>) {
+        // What is there now was replaced by nothing yet.
+        let _ = self.now().replaced_by.set(Box::new(items.into()));
+    }
+}
+
+impl<T> From<Vec<T>> for Contents<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self { items, replaced_by: OnceCell::new() }
+    }
+}
+
+impl<T> Deref for Contents<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.now().items
+    }
+}
+
 /// What an object is.
 #[derive(Debug)]
 pub enum Kind {
@@ -85,16 +120,16 @@ pub enum Kind {
     Bytes(String),
     Bytearray(String),
     Tuple(Vec<Obj>),
-    List(Vec<Obj>),
-    Set(Vec<Obj>),
-    Frozenset(Vec<Obj>),
+    List(Contents<Obj>),
+    Set(Contents<Obj>),
+    Frozenset(Contents<Obj>),
     Range(i64, i64, i64),
     /// Start, stop and step, and whether it hashes.
     Slice([Obj; 3], bool),
-    Dict(Vec<(Obj, Obj)>),
-    OrderedDict(Vec<(Obj, Obj)>),
-    DefaultDict(Obj, Vec<(Obj, Obj)>),
-    MappingProxy(Vec<(Obj, Obj)>),
+    Dict(Contents<(Obj, Obj)>),
+    OrderedDict(Contents<(Obj, Obj)>),
+    DefaultDict(Obj, Contents<(Obj, Obj)>),
+    MappingProxy(Contents<(Obj, Obj)>),
     /// A `jax.Array` or `numpy.ndarray`.
     Array(Arc<Array>),
     NumpyScalar(Dtype, f64),
@@ -198,13 +233,15 @@ impl Kind {
 impl Drop for Kind {
     /// One object after the other, so that the depth of a tree is no depth of calls.
     fn drop(&mut self) {
-        let (Self::Tuple(items) | Self::List(items)) = self else { return };
-        let mut doomed = std::mem::take(items);
+        let items = |kind: &mut Self| match kind {
+            Self::Tuple(items) => std::mem::take(items),
+            Self::List(contents) => std::mem::take(&mut contents.items),
+            _ => Vec::new(),
+        };
+        let mut doomed = items(self);
         while let Some(object) = doomed.pop() {
-            if let Some(mut kind) = Rc::into_inner(object)
-                && let Self::Tuple(items) | Self::List(items) = &mut kind
-            {
-                doomed.append(items);
+            if let Some(mut kind) = Rc::into_inner(object) {
+                doomed.append(&mut items(&mut kind));
             }
         }
     }

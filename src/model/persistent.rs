@@ -12,7 +12,7 @@ use super::key::{Ingredients, Key};
 use super::leaf::Leaf;
 use super::object::{Function, Kind, Obj};
 use super::predict::{ModelError, Simulation};
-use crate::case::Via;
+use crate::case::{Value, Via};
 use crate::spec::TableName;
 
 /// Flags that say where files are and which programs get one, or that are in their names by other rules than by value.
@@ -25,6 +25,46 @@ pub(super) const FLAGS_OF_FILES: [&str; 6] = [
     "jax_persistent_cache_min_compile_time_secs",
     "jax_persistent_cache_min_entry_size_bytes",
 ];
+
+/// What is done with the files around a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Files {
+    /// Each program gets one.
+    #[default]
+    Written,
+    /// Those that are there are read.
+    Read,
+    /// Nothing.
+    Ignored,
+}
+
+impl Files {
+    /// The seconds, and the bytes, that no program of a case takes (`jax/_src/compiler.py`, `_cache_write`;
+    /// `jax/_src/compilation_cache.py`, `put_executable_and_time`).
+    const MORE_THAN_ANY: [f64; 2] = [60.0, 1e9];
+
+    /// What a flag with that value makes of it, if that is known.
+    pub fn under(flag: &str, value: &Value) -> Option<Self> {
+        let number = match value {
+            Value::Bool(kept) if flag == "jax_enable_compilation_cache" => {
+                return Some(if *kept { Self::Written } else { Self::Ignored });
+            }
+            Value::Int(number) => number.get() as f64,
+            Value::Float(number) => *number,
+            _ => return None,
+        };
+        let more = match flag {
+            "jax_persistent_cache_min_compile_time_secs" => Self::MORE_THAN_ANY[0],
+            "jax_persistent_cache_min_entry_size_bytes" => Self::MORE_THAN_ANY[1],
+            _ => return None,
+        };
+        match number {
+            _ if number <= 0.0 => Some(Self::Written),
+            _ if number >= more => Some(Self::Read),
+            _ => None,
+        }
+    }
+}
 
 /// A file.
 #[derive(Debug)]
@@ -77,9 +117,6 @@ impl Body {
     fn of(call: &Ingredients<'_>) -> Result<Self, &'static str> {
         let ambient = call.ambient;
         let function = plain(call.function).ok_or("of functions that wrap others")?;
-        if function.effect.is_some() {
-            return Err("of programs with effects");
-        }
         if !matches!(call.via, Via::Call | Via::Compile) {
             return Err("under a transformation");
         }
@@ -114,10 +151,13 @@ impl Body {
         let seen = [&ambient.trace, &ambient.seen].into_iter().flatten().cloned();
         let seen = seen.map(std::borrow::Cow::Owned);
         let on = || format!("{} {}", statics.chain(seen).collect::<Vec<_>>().join(", "), ambient.x64);
-        Ok(match (&function.computes, function.is_source || function.returns.is_some()) {
+        let is_known = !function.is_source && function.returns.is_none() && function.effect.is_none();
+        Ok(match (&function.computes, !is_known) {
             (Some(word), _) => Self::Word(word.clone(), on()),
             (None, false) => Self::Returns,
-            (None, true) => Self::Source(format!("{} {}", function.definition, on()), Digest::of(call)),
+            (None, true) => {
+                Self::Source(format!("{} {:?} {}", function.definition, function.effect, on()), Digest::of(call))
+            }
         })
     }
 }
@@ -128,6 +168,14 @@ impl Simulation<'_> {
         let Some((_, table)) = self.table(TableName::Persistent).filter(|_| call.ambient.persistent_cache) else {
             return false;
         };
+        if call.ambient.files == Files::Ignored {
+            return false;
+        }
+        // What a program calls back is no part of a file (`jax/_src/compiler.py`, `compile_or_get_cached`).
+        let effect = plain(call.function).and_then(|function| function.effect);
+        if effect.is_some() && !self.profile.callbacks_have_files {
+            return false;
+        }
         let body = match Body::of(call) {
             Ok(body) => body,
             Err(what) => return self.is_unknown(what),
@@ -138,7 +186,9 @@ impl Simulation<'_> {
         if alike.contains(&Some(true)) {
             return true;
         }
-        self.files.push(File { key, body });
+        if call.ambient.files == Files::Written {
+            self.files.push(File { key, body });
+        }
         alike.contains(&None) && self.is_unknown("of sources that differ")
     }
 

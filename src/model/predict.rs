@@ -386,9 +386,10 @@ impl<'c> Simulation<'c> {
             }
             (_, sorted) => sorted,
         };
-        if sorted.is_ok() {
-            called::unknown(function, call)?;
-        }
+        let body_raises = match &sorted {
+            Ok(arguments) => called::raises(function, call, args, arguments, self.profile)?,
+            Err(_) => None,
+        };
         let invocation = Some(&invocation);
         let is_bound = || Signature::of(function).accepts(args.len(), kwargs);
         let is_as_called = self.profile.transformations.without_tangents == WithoutTangents::Called;
@@ -397,6 +398,9 @@ impl<'c> Simulation<'c> {
             _ => call.via,
         };
         let bypassed = is_made && ambient.bypasses && self.calls_the_wrapper(call.via);
+        if bypassed && called::is_of_a_library(function) {
+            return Err(ModelError::Unsupported("whether the body of a library's function ran".to_owned()));
+        }
         let outcome = match &sorted {
             Ok(arguments) if bypassed && !arguments.bindable => Err(Raised::new("TypeError")),
             // Equinox binds the arguments itself.
@@ -412,7 +416,8 @@ impl<'c> Simulation<'c> {
                 Err(ambient.unhashable().expect("it was a moment ago"))
             }
             Ok(arguments) => {
-                let raises = call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new);
+                let raises =
+                    call.raises.as_deref().or(ambient.trace_raises.as_deref()).map(Raised::new).or(body_raises);
                 let whole = Ingredients {
                     function: &owner,
                     arguments,
@@ -462,7 +467,9 @@ impl<'c> Simulation<'c> {
         }
         let returned = match (&call.returns, &outcome, &sorted) {
             (Some(returns), _, _) => Some(self.stated(returns)?),
-            (None, Ok(_), Ok(arguments)) if !self.is_last && !matches!(**function, Kind::Class(_)) => {
+            (None, Ok(_), Ok(arguments))
+                if !self.is_last && !matches!(**function, Kind::Class(_)) && !called::is_of_a_library(function) =>
+            {
                 Some(body_output(arguments, options, &ambient))
             }
             _ => None,

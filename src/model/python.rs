@@ -182,8 +182,8 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (_, Kind::Derived { base, .. }) => equal(a, base),
         (Kind::Str(a), Kind::Str(b)) => Ok(a == b),
         (Kind::Bytes(a) | Kind::Bytearray(a), Kind::Bytes(b) | Kind::Bytearray(b)) => Ok(a == b),
-        (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b))
-        | (Kind::List(a), Kind::List(b)) => sequences_equal(a, b),
+        (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b)) => sequences_equal(a, b),
+        (Kind::List(a), Kind::List(b)) => sequences_equal(a, b),
         (Kind::Set(a) | Kind::Frozenset(a), Kind::Set(b) | Kind::Frozenset(b)) => {
             Ok(a.len() == b.len() && subset(a, b)?)
         }
@@ -394,7 +394,8 @@ fn as_items(axes: &[Option<Name>]) -> Vec<Obj> {
 /// The items of what NumPy takes for a sequence.
 fn items(obj: &Obj) -> Option<&[Obj]> {
     match &**obj {
-        Kind::Tuple(items) | Kind::Namedtuple(_, items) | Kind::List(items) => Some(items),
+        Kind::Tuple(items) | Kind::Namedtuple(_, items) => Some(items),
+        Kind::List(items) => Some(items),
         _ => None,
     }
 }

@@ -247,6 +247,6 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
             let (dtype, shape) = (leaf.aval.dtype, leaf.aval.shape.to_vec());
             Rc::new(Kind::Array(Arc::new(Array { library, dtype, shape, fill: None })))
         };
-        Rc::new(Kind::List(leaves.iter().filter(|leaf| leaf.kept).enumerate().map(array).collect()))
+        Rc::new(Kind::List(leaves.iter().filter(|leaf| leaf.kept).enumerate().map(array).collect::<Vec<_>>().into()))
     }))
 }

@@ -77,6 +77,9 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
     for (_, leaf) in flatten(Root::Called("static".into()), value, &FlattenErrors::of(profile))?.leaves {
         let kind = leaf_kind(&leaf, x64);
         let aval = aval(&leaf, x64).filter(|_| !matches!(kind, LeafKind::Other | LeafKind::ForeignArray));
+        if kind == LeafKind::BigInt && words.overflows_under.contains(&via) {
+            return Err(Raised::new("OverflowError"));
+        }
         if let (Via::Grad, LeafKind::ShapeDtypeStruct, Some(class)) = (via, kind, &words.struct_under_grad) {
             return Err(Raised::new(class));
         }
@@ -99,7 +102,7 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
         (true, true) if !matches!(**value, Kind::List(_) | Kind::Set(_) | Kind::Dict(_)) => {
             Rc::new(Kind::Tracer(Rc::clone(value)))
         }
-        (true, _) => Rc::new(Kind::List(Vec::new())),
+        (true, _) => Rc::new(Kind::List(Vec::new().into())),
     })
 }
 

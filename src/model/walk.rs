@@ -10,6 +10,7 @@ use super::digest::{Digest, body};
 use super::flatten::{FlattenErrors, flatten};
 use super::key::{Ingredients, Key, Primitive};
 use super::leaf::Leaf;
+use super::library::not_held_weakly;
 use super::object::{Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::running::{devices, placements_agree, returning_raises, returns_arguments};
@@ -204,6 +205,9 @@ impl<'c> Simulation<'c> {
         if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.refused(&call.ambient.passing)) {
             return Err(raised);
         }
+        if let Some(raised) = not_held_weakly(function).filter(|_| self.profile.keyed_by == KeyedBy::Function) {
+            return Err(raised);
+        }
         let (inferred, infer_key) = self.consult(TableName::Infer, function, call, None)?;
         let (traced, is_new) = match inferred {
             Some(program) => (program, false),
@@ -350,6 +354,9 @@ impl<'c> Simulation<'c> {
                 // It jits a function of its own, which has the wrapped one as an argument.
                 _ => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
+            Kind::Checkpointed(inner) if not_held_weakly(inner).is_some() => {
+                not_held_weakly(inner).map_or(Ok(true), Err)
+            }
             // It takes arrays alone, whatever is static outside.
             Kind::Checkpointed(inner) => match self.as_written(call) {
                 Some(outer) => {
@@ -450,6 +457,9 @@ impl<'c> Simulation<'c> {
         }
         if let Some(class) = &call.ambient.miss_raises {
             return Err(Raised::new(class));
+        }
+        if let Some(raised) = not_held_weakly(inner) {
+            return Err(raised);
         }
         if let Some(runs) = self.jitted_runs {
             return raises.filter(|_| runs).map_or(Ok(runs), |raised| Err(raised.clone()));

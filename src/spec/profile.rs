@@ -156,6 +156,9 @@ pub struct Profile {
     /// wrappers made before.
     #[serde(default)]
     pub clearing_detaches_wrappers: bool,
+    /// Whether programs that call back to Python are kept in the files of the persistent cache.
+    #[serde(default)]
+    pub callbacks_have_files: bool,
     /// Whether what is traced after a failed attempt with the same key is not kept in the table of jaxprs.
     #[serde(default)]
     pub failed_trace_blocks_key: bool,
@@ -185,6 +188,8 @@ pub struct Transformations {
     pub other_under_grad: String,
     /// The exception of `jax.vjp` for a `jax.ShapeDtypeStruct`, if it is one.
     pub struct_under_grad: Option<String>,
+    /// Under which uses a Python int that doesn't fit overflows, since its type is asked before anything else of it.
+    pub overflows_under: Vec<Via>,
     /// Whether a tracer can be hashed, and so be a static argument, which is another one each time.
     pub tracers_are_hashable: bool,
     /// What is lowered where nothing among the arguments has a tangent.
@@ -203,6 +208,7 @@ impl Default for Transformations {
             other_under_vmap: type_error(),
             other_under_grad: type_error(),
             struct_under_grad: None,
+            overflows_under: Vec::new(),
             tracers_are_hashable: false,
             without_tangents: WithoutTangents::default(),
             pure_callback_under_vmap: None,

@@ -77,6 +77,8 @@ def shape_dtype_struct(form: Any) -> jax.ShapeDtypeStruct:
     text, placement = (form, {}) if isinstance(form, str) else (form["aval"], form.get("placement", {}))
     parts = _parse(text)
     dtype = _key(parts, contextlib.nullcontext()).dtype if parts["key"] else numpy_dtype(parts["dtype"])
+    if parts["weak"] and jax.__version_info__ < (0, 5):
+        raise Unsupported("a ShapeDtypeStruct that is weakly typed")
     options = {"weak_type": True} if parts["weak"] else {}
     if parts["device"] is not None:
         options["sharding"] = jax.sharding.SingleDeviceSharding(_device(int(parts["device"])))

@@ -67,6 +67,10 @@ class Builder:
     def mutate(self, mutation: dict[str, Any]) -> None:
         """Changes a named object in place."""
         target = self.ref(mutation["object"])
+        if mutation.get("contents") is not None:
+            contents = self.value(mutation["contents"])
+            target.clear()
+            target.extend(contents) if isinstance(target, list) else target.update(contents)
         if mutation.get("value") is not None:
             target.value = self.value(mutation["value"])
         if mutation.get("hash") is not None:

@@ -36,6 +36,9 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
     """The context, entered; `build` makes the values in it."""
     stack = contextlib.ExitStack()
     try:
+        # First, since flags may say which programs are kept.
+        if context.get("persistent_cache"):
+            stack.enter_context(_persistent_cache())
         for name, value in context.get("flags", {}).items():
             stack.enter_context(_flag(name, build(value)))
         if context.get("x64") is not None:
@@ -58,8 +61,6 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
             if USER is None:
                 raise Unsupported("jax.make_user_context")
             stack.enter_context(USER(build(context["user"])))
-        if context.get("persistent_cache"):
-            stack.enter_context(_persistent_cache())
         # Last, so that nothing that is made here is copied under it.
         if context.get("transfer_guard") is not None:
             stack.enter_context(jax.transfer_guard(context["transfer_guard"]))

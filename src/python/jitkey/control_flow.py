@@ -14,7 +14,7 @@ import jax
 from jax import lax
 from jax._src.lax.lax import copy_p
 
-from . import functions
+from . import functions, observe
 from .errors import Unsupported
 
 
@@ -57,7 +57,9 @@ class ControlFlow:
     def body(self, used: Any, given: tuple[Any, ...], _seen: Any) -> Any:
         """What a body returns: all that it has to, each array copied if the body uses its arguments."""
         returned = self.returns(given)
-        return jax.tree_util.tree_map(copy_p.bind, returned) if used else returned
+        # Where nothing traces the body, each copy is a program of its own.
+        with observe.unobserved():
+            return jax.tree_util.tree_map(copy_p.bind, returned) if used else returned
 
 
 def _carry(given: tuple[Any, ...]) -> Any:

@@ -3,7 +3,8 @@
 | layer    | how a miss is seen                                                                          |
 |----------|---------------------------------------------------------------------------------------------|
 | dispatch | the C++ fast path handed the call to Python, which begins at `jax._src.pjit._infer_params`     |
-| trace    | a counter in the body; for functions whose body isn't ours, jax's trace event               |
+| trace    | a counter in the body; for functions whose body isn't ours, jax's trace event and, since    |
+|          | that is timed around the look-up of the jaxpr (0.9), its test event of tracing, too          |
 | lower    | the monitoring event of MLIR lowering                                                       |
 | compile  | the monitoring event of XLA compilation, unless the program came from a file                |
 
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
-from jax._src import pjit
+from jax._src import pjit, util
 from jax._src.array import ArrayImpl
 
 from . import environment
@@ -39,6 +40,12 @@ EVENTS = {
     "/jax/core/compile/backend_compile_duration": "compile",
 }
 
+
+TIMES_THE_LOOK_UP = jax.__version_info__ >= (0, 9)
+"""Whether the trace event comes for a jaxpr that is found, too (`jax/_src/pjit.py`, `_trace_for_jit`)."""
+
+TRACED = "trace_to_jaxpr"
+"""The test event of a jaxpr that is made (`jax/_src/interpreters/partial_eval.py`)."""
 
 LOADED = "/jax/compilation_cache/cache_hits"
 """The event of a program that was in a file of the persistent cache; the one of its compilation comes all the same."""
@@ -87,7 +94,7 @@ def observed(missed: list[str], *, counted: bool, dispatched: bool) -> Iterator[
     finally:
         _watch.on = False
         seen = _watch.seen
-        if not counted and "trace event" in seen:
+        if not counted and "trace event" in seen and (not TIMES_THE_LOOK_UP or TRACED in seen):
             seen.add("trace")
         if not dispatched:
             seen.discard("dispatch")
@@ -180,5 +187,11 @@ def install(*, converts: bool = False) -> None:
         if event == LOADED and threading.get_ident() == _watch.thread:
             _watch.loaded = True
 
+    def listen_to_tests(name: str, *_about: Any) -> None:
+        if name == TRACED:
+            _watch.note(TRACED)
+
+    if TIMES_THE_LOOK_UP:
+        util.test_event_listener = listen_to_tests
     jax.monitoring.register_event_duration_secs_listener(listen)
     jax.monitoring.register_event_listener(listen_to_files)

@@ -295,7 +295,7 @@ fn values(case: &Case) -> Vec<&Value> {
             Step::Call(call) | Step::Fill(Fill { call, .. }) => {
                 found.extend(call.args.iter().chain(call.kwargs.values()).chain(&call.function))
             }
-            Step::Mutate(mutation) => found.extend(mutation.value.iter().chain(mutation.defaults.iter().flatten())),
+            Step::Mutate(mutation) => found.extend(mutation.values()),
             Step::Drop(_) | Step::Delete(_) | Step::Donate(_) | Step::Clear(_) => {}
         }
     }

@@ -64,6 +64,15 @@ impl<'c> Writer<'c> {
                 }
                 Step::Mutate(mutation) => {
                     let object = self.name(&mutation.object)?;
+                    match &mutation.contents {
+                        Some(contents @ Value::List(_)) => {
+                            state.push(format!("{object}[:] = {}", self.value(contents)?))
+                        }
+                        Some(contents) => {
+                            state.push(format!("{object}.clear()\n{object}.update({})", self.value(contents)?));
+                        }
+                        None => {}
+                    }
                     if let Some(value) = &mutation.value {
                         state.push(format!("{object}.value = {}", self.value(value)?));
                     }
