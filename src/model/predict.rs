@@ -536,7 +536,7 @@ impl<'c> Simulation<'c> {
 
     /// What surrounds the call, in the thread that makes it.
     fn ambient(&self, call: &Call) -> Result<Rc<Ambient>, ModelError> {
-        if self.case.context.is_empty() && call.context.is_empty() && call.effect.is_none() {
+        if self.case.context.is_empty() && call.context.is_empty() && call.effect.is_none() && call.reads.is_empty() {
             return Ok(Rc::clone(&self.nothing));
         }
         let mut ambient = match call.thread {
@@ -552,6 +552,7 @@ impl<'c> Simulation<'c> {
                 Ambient::of(&shared(&self.case.context), &shared(&call.context), self.profile, &self.names)?
             }
         };
+        ambient.reads = call.reads.clone().into_iter().collect();
         ambient.never_fast |= call.effect.is_some_and(|effect| self.profile.is_slow(effect));
         Ok(Rc::new(ambient))
     }
