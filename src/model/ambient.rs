@@ -50,6 +50,8 @@ pub struct Ambient {
     pub compiled_raises: Option<String>,
     /// The kinds of leaves that are traced although they are refused otherwise.
     pub passing: Vec<LeafKind>,
+    /// Whether the call is one of a recording: what its body returns isn't known.
+    pub recorded: bool,
     /// What a program may not return.
     pub returns_no: Vec<NonFinite>,
 }

@@ -296,7 +296,8 @@ pub fn summary(explained: &Explained, style: Style) -> String {
     let width = to_mend.iter().map(|pattern| cost(pattern).len()).max().unwrap_or_default();
     for (i, pattern) in to_mend.iter().enumerate() {
         // What costs no compile and may be meant can wait.
-        let is_urgent = pattern.compiles > 0 || matches!(pattern.sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
+        let is_urgent =
+            pattern.compiles > 0 || matches!(pattern.sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
         let first = if i == 0 && is_urgent { "  mend this first" } else { "" };
         let Pattern { id, name, calls, says, fix, .. } = pattern;
         match pattern.sign {

@@ -300,7 +300,8 @@ fn a_program_is_predicted(
         "deletions",
         "shared_functions",
         "held_objects",
-        "converted_objects"
+        "converted_objects",
+        "outputs_placed"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
@@ -414,7 +415,10 @@ fn an_object_that_is_changed_in_place_is_a_hazard(#[values(NEWEST, "0.4.30")] ve
 #[test]
 fn an_object_that_is_asked_for_its_array_is_slow() {
     let explained = record("converted_objects", "0.6.2");
-    let slow = explained.calls.iter().filter(|call| call.advice.iter().flatten().any(|advice| advice.cause == "asked-for-its-array"));
+    let slow = explained
+        .calls
+        .iter()
+        .filter(|call| call.advice.iter().flatten().any(|advice| advice.cause == "asked-for-its-array"));
     assert_eq!(slow.map(|call| call.number).collect::<Vec<_>>(), [2, 3, 4]);
 }
 
