@@ -280,6 +280,8 @@ pub enum Subclass {
     Matrix,
     /// A subclass made by the user.
     User,
+    /// No array at all, but an object with `__jax_array__`, which returns one.
+    Converted,
 }
 
 /// An array: what it is, never what it holds (but for [`Array::fill`]).

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Recording;
 use super::recording::{CallLine, Line};
-use crate::case::{ClearScope, Layer, LayerSet, Name, Via};
+use crate::case::{Array, ClearScope, Layer, LayerSet, Library, Name, Subclass, Value, Via};
 use crate::model::Difference;
 
 /// The component of a key that was not found since nothing is there, by what became of it; `spec/causes.yaml` says what each means.
@@ -12,6 +12,8 @@ use crate::model::Difference;
 enum Absence {
     /// Its program has effects, and so no fast path.
     Effect,
+    /// It is given an object with `__jax_array__`, which the fast path doesn't know.
+    Converted,
     /// Caches were cleared since the function was called last.
     Cleared,
     /// Every earlier call of the function raised.
@@ -35,6 +37,7 @@ impl Absence {
     fn difference(self, function: &str) -> Difference {
         let (component, before, after) = match self {
             Self::Effect => ("effect", "none", "one"),
+            Self::Converted => ("object with __jax_array__", "none", "one"),
             Self::Cleared => ("clearing", "there", "cleared"),
             Self::Failed => ("failed calls", "raised", "returned"),
             Self::Ran => ("failed runs", "raised", "returned"),
@@ -106,8 +109,11 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
         let observed = &line.recorded.observed;
         let only_dispatch: LayerSet = [Layer::Dispatch].into_iter().collect();
         let earlier = left.get(&function);
+        let given = recording.described(&calls, absences.len());
+        let is_converted = || given.is_some_and(|call| call.args.iter().chain(call.kwargs.values()).any(converts));
         let absence = match earlier {
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
+            Some(_) if observed.missed == only_dispatch && is_converted() => Absence::Converted,
             None if observed.missed == only_dispatch => Absence::Ran,
             None => Absence::Failed,
             Some(earlier) if earlier.clearings != now => Absence::Cleared,
@@ -122,7 +128,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
         if observed.error.is_some() {
             raised.insert(function, now);
         } else {
-            let is_call = recording.described(&calls, absences.len() - 1).is_some_and(|call| call.via == Via::Call);
+            let is_call = given.is_some_and(|call| call.via == Via::Call);
             let earlier = earlier.filter(|earlier| earlier.clearings == now);
             let called = is_call || earlier.is_some_and(|earlier| earlier.called);
             let ahead = !is_call || earlier.is_some_and(|earlier| earlier.ahead);
@@ -131,4 +137,10 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
         }
     }
     absences
+}
+
+/// Whether an object with `__jax_array__` is or is in the value.
+fn converts(value: &Value) -> bool {
+    let is_it = |array: &Array| matches!(array.library, Library::Numpy { subclass: Subclass::Converted, .. });
+    matches!(value, Value::Array(array) if is_it(array)) || value.children().into_iter().any(converts)
 }

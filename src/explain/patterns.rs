@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Advice, ExplainedCall, Nearest};
 use crate::case::Layer;
-use crate::model::{Difference, Written};
+use crate::model::{CHANGED, Difference, Written};
 use crate::spec::{Habit, Sign};
 
 /// Something to mend: a pattern across the calls of a function, or one cause of misses that are no part of any.
@@ -69,7 +69,7 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
 pub(super) fn rank(patterns: &mut [Pattern]) {
     patterns.sort_by_key(|pattern| {
         let Pattern { sign, saves, compiles, calls, .. } = pattern;
-        let is_wrong = matches!(sign, Some(Sign::Stale | Sign::RaisesAlone));
+        let is_wrong = matches!(sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
         std::cmp::Reverse((is_wrong, *saves, *compiles, calls.len()))
     });
 }
@@ -80,6 +80,7 @@ fn sign_of(difference: &Difference) -> Option<Sign> {
         // Whether a body looks at a flag, a recording doesn't say.
         "flags" => Some(Sign::PerhapsStale),
         "error on an empty cache" => Some(Sign::RaisesAlone),
+        CHANGED => Some(Sign::Changed),
         _ => match Written::otherwise(&difference.before, &difference.after) {
             Some(Written::Dtype) => None,
             Some(Written::Number) => Some(Sign::PerhapsPromoted),
@@ -92,7 +93,7 @@ fn sign_of(difference: &Difference) -> Option<Sign> {
 fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>> {
     let missing = |call: &&'e ExplainedCall| Some((*call, because(habit, call))).filter(|(_, found)| !found.is_empty());
     match habit.sign {
-        Sign::Stale | Sign::PerhapsStale | Sign::PerhapsPromoted | Sign::RaisesAlone => {
+        Sign::Stale | Sign::Changed | Sign::PerhapsStale | Sign::PerhapsPromoted | Sign::RaisesAlone => {
             let stale = |call: &&'e ExplainedCall| {
                 let difference = call.stale.as_ref().filter(|_| call.is_predicted())?;
                 Some((*call, vec![(difference, None)])).filter(|_| sign_of(difference) == Some(habit.sign))

@@ -34,6 +34,8 @@ pub struct Ambient {
     pub trace: Vec<String>,
     /// The flags that tracing can see.
     pub seen: Vec<String>,
+    /// What the body reads of objects that are compared by identity, by its path.
+    pub reads: Vec<(String, String)>,
     /// The flags that are part of the name of a program's file.
     pub persistent: Vec<String>,
     /// Whether programs are kept in files.
@@ -50,6 +52,8 @@ pub struct Ambient {
     pub compiled_raises: Option<String>,
     /// The kinds of leaves that are traced although they are refused otherwise.
     pub passing: Vec<LeafKind>,
+    /// Whether the call is one of a recording: what its body returns isn't known.
+    pub recorded: bool,
     /// What a program may not return.
     pub returns_no: Vec<NonFinite>,
 }

@@ -26,7 +26,11 @@ pub struct Digest {
     keywords: Vec<Name>,
     flags: Vec<String>,
     user: Option<Typed>,
+    reads: Vec<(String, String)>,
 }
+
+/// The component of a stale hit whose body read something of an object that the object doesn't hold any more.
+pub const CHANGED: &str = "object changed in place";
 
 /// An object with types, as it was then.
 type Typed = Cow<'static, str>;
@@ -78,6 +82,7 @@ impl Digest {
             keywords: keywords_in_order.clone(),
             flags: call.ambient.seen.clone(),
             user: call.ambient.user.as_ref().map(typed),
+            reads: call.ambient.reads.clone(),
         }
     }
 
@@ -85,7 +90,7 @@ impl Digest {
     /// that is only written otherwise.
     pub fn difference(&self, traced: &Self) -> Option<Difference> {
         if self.is_plainly(traced) {
-            return None;
+            return self.change(traced);
         }
         let [all, then_all] = [self, traced].map(Self::all);
         let differing = || all.iter().zip(&then_all).filter(|(now, then)| now != then);
@@ -101,6 +106,14 @@ impl Digest {
             component: now.what.to_owned(),
             before: said(&then.text),
             after: said(&now.text),
+        })
+    }
+
+    /// The first thing that the body reads of an object and that was another when it was traced.
+    fn change(&self, traced: &Self) -> Option<Difference> {
+        self.reads.iter().find_map(|(path, now)| {
+            let (_, then) = traced.reads.iter().find(|(known, then)| known == path && then != now)?;
+            Some(Difference::new(path.clone(), CHANGED, then.clone(), now.clone()))
         })
     }
 
@@ -233,8 +246,9 @@ impl fmt::Display for WithTypes<'_> {
             texts.join(", ")
         };
         match &**self.0 {
-            Kind::Tuple(items) => write!(f, "tuple({})", all(items)),
-            Kind::List(items) => write!(f, "list({})", all(items)),
+            Kind::Tuple(items) if items.len() == 1 => write!(f, "({},)", all(items)),
+            Kind::Tuple(items) => write!(f, "({})", all(items)),
+            Kind::List(items) => write!(f, "[{}]", all(items)),
             Kind::Slice(parts, _) => write!(f, "slice({})", all(parts)),
             Kind::Set(items) => write!(f, "set({})", sorted(items)),
             Kind::Frozenset(items) => write!(f, "frozenset({})", sorted(items)),
@@ -247,7 +261,10 @@ impl fmt::Display for WithTypes<'_> {
                 write!(f, "{}({}; {})", class.name, all(children), WithTypes(aux))
             }
             Kind::Record { class, fields } => write!(f, "{}({})", class.name, named(fields)),
-            Kind::Instance { class, value, .. } => write!(f, "{}({})", class.name, WithTypes(&value.borrow())),
+            Kind::Instance { class, value, .. } => match python::description(&value.borrow()) {
+                Some(text) => write!(f, "{}({text})", class.name),
+                None => write!(f, "{}({})", class.name, WithTypes(&value.borrow())),
+            },
             Kind::Derived { class, base } => write!(f, "{}({})", class.name, WithTypes(base)),
             Kind::Member { class, number } => write!(f, "{}({number})", class.name),
             Kind::Class(class) => write!(f, "class {}", class.name),

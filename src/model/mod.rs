@@ -39,7 +39,7 @@ mod walk;
 mod wrapper;
 
 pub use difference::{Difference, Explanation};
-pub use digest::Written;
+pub use digest::{CHANGED, Written};
 pub use key::Key;
 pub use object::Raised;
 pub use predict::{ModelError, Objects, Prediction, Simulation, behaviour, predict};

@@ -191,7 +191,9 @@ impl<'c> Simulation<'c> {
 
     /// The same of what a program did: an object that can't be made fails those calls only that name it.
     pub fn of_recording(case: &'c Case, profile: &'c Profile) -> Result<Self, ModelError> {
-        Ok(Self::among(Self::names(case, profile), case, profile)?.explained())
+        let mut simulation = Self::among(Self::names(case, profile), case, profile)?.explained();
+        simulation.nothing = Rc::new(Ambient { recorded: true, ..Ambient::default() });
+        Ok(simulation)
     }
 
     fn explained(self) -> Self {
@@ -543,7 +545,7 @@ impl<'c> Simulation<'c> {
 
     /// What surrounds the call, in the thread that makes it.
     fn ambient(&self, call: &Call) -> Result<Rc<Ambient>, ModelError> {
-        if self.case.context.is_empty() && call.context.is_empty() && call.effect.is_none() {
+        if self.case.context.is_empty() && call.context.is_empty() && call.effect.is_none() && call.reads.is_empty() {
             return Ok(Rc::clone(&self.nothing));
         }
         let mut ambient = match call.thread {
@@ -559,6 +561,8 @@ impl<'c> Simulation<'c> {
                 Ambient::of(&shared(&self.case.context), &shared(&call.context), self.profile, &self.names)?
             }
         };
+        ambient.recorded = self.nothing.recorded;
+        ambient.reads = call.reads.clone().into_iter().collect();
         ambient.never_fast |= call.effect.is_some_and(|effect| self.profile.is_slow(effect));
         Ok(Rc::new(ambient))
     }

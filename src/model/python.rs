@@ -642,6 +642,14 @@ pub fn sort_by_key<V>(items: Vec<(Obj, V)>) -> Result<Vec<(Obj, V)>, Raised> {
     Ok(sorted)
 }
 
+/// What a recording says of an instance in the place of its value: `rate=0.1, width=8`.
+pub fn description(value: &Obj) -> Option<&str> {
+    match &**value {
+        Kind::Str(text) if text.contains('=') => Some(text),
+        _ => None,
+    }
+}
+
 /// `repr(obj)`, as far as the names of arguments show it: enough to tell keys apart that are equal.
 pub fn repr(obj: &Obj) -> String {
     match &**obj {
@@ -677,7 +685,10 @@ pub fn repr(obj: &Obj) -> String {
         },
         Kind::Derived { base, .. } => repr(base),
         Kind::Tracer(value) => format!("a tracer of {}", repr(value)),
-        Kind::Instance { class, value, .. } => format!("{}({})", class.name, repr(&value.borrow())),
+        Kind::Instance { class, value, .. } => {
+            let value = value.borrow();
+            format!("{}({})", class.name, description(&value).map_or_else(|| repr(&value), str::to_owned))
+        }
         Kind::Array(array) => array.to_string(),
         // Without the address, so that an explanation is the same each time.
         Kind::Function(function) => match &function.name {

@@ -32,7 +32,7 @@ pub(super) fn returning_raises(call: &Ingredients<'_>) -> Option<Raised> {
 /// Whether the body is the one that a case makes by default, which returns the array leaves that it uses, in a list: a value
 /// that has no gradient.
 pub(super) fn returns_arguments(call: &Ingredients<'_>) -> bool {
-    returns_what_it_uses(body(call.function))
+    !call.ambient.recorded && returns_what_it_uses(body(call.function))
 }
 
 /// The same of a function, and not of what wraps it.
@@ -113,6 +113,7 @@ pub(super) fn shardings_are_known(
     }
     let named = |at: &Placement| at.sharding.is_some();
     let returns_the_kept = match &**body(function) {
+        _ if ambient.recorded => true,
         Kind::Function(function) => function.uses.is_none() || !options.keep_unused,
         _ => false,
     };
@@ -122,6 +123,7 @@ pub(super) fn shardings_are_known(
     // What a body of the user's returns has other shapes, perhaps.
     let kept = arguments.leaves.iter().filter(|leaf| leaf.kept).count();
     let returned = options.out_shardings.as_ref().filter(|places| match places {
+        _ if ambient.recorded => false,
         Shardings::All(_) => true,
         Shardings::Tree(tree) => tree.leaves.len() == kept,
     });

@@ -144,6 +144,7 @@ fn array_kind(array: &Array) -> LeafKind {
         }
         Library::Jax { .. } => LeafKind::JaxArray,
         Library::Key { .. } => LeafKind::PrngKey,
+        Library::Numpy { subclass: Subclass::Converted, .. } => LeafKind::Converted,
         Library::Numpy { .. } if array.dtype.is_foreign() => LeafKind::ForeignArray,
         Library::Numpy { .. } if array.dtype.is_float0() => LeafKind::Float0Array,
         Library::Numpy { subclass: Subclass::Masked, .. } => LeafKind::MaskedArray,

@@ -149,6 +149,7 @@ fn describe_differences(text: &mut String, group: &Group<'_>, Style { bold, end,
     for (difference, place) in call.differences().iter().zip(places(call)) {
         kinds.entry(place).or_default().push(difference);
     }
+    let kinds = if kinds.len() > SHOWN + 1 { alike(kinds) } else { kinds };
     let mut rows = Vec::new();
     let more = kinds.len().saturating_sub(KINDS);
     for (place, found) in kinds.iter().take(KINDS) {
@@ -175,6 +176,17 @@ fn describe_differences(text: &mut String, group: &Group<'_>, Style { bold, end,
         let line = format!("    {bold}{path:paths$}{end}  {component:components$}  {change}");
         let _ = writeln!(text, "{}", line.trim_end());
     }
+}
+
+/// Of kinds of differences that say the same of other places one, under the first place, with all that they say.
+fn alike<'e>(kinds: IndexMap<Place<'e>, Vec<&'e Difference>>) -> IndexMap<Place<'e>, Vec<&'e Difference>> {
+    let mut alike: IndexMap<_, (Place<'e>, Vec<&'e Difference>)> = IndexMap::new();
+    for (place, found) in kinds {
+        let changes: IndexSet<_> = found.iter().map(|found| (&found.before, &found.after)).collect();
+        let says = (place.1, place.2, changes.into_iter().collect::<Vec<_>>());
+        alike.entry(says).or_insert_with(|| (place, Vec::new())).1.extend(found);
+    }
+    alike.into_values().collect()
 }
 
 /// A text in a list of several.
@@ -284,7 +296,8 @@ pub fn summary(explained: &Explained, style: Style) -> String {
     let width = to_mend.iter().map(|pattern| cost(pattern).len()).max().unwrap_or_default();
     for (i, pattern) in to_mend.iter().enumerate() {
         // What costs no compile and may be meant can wait.
-        let is_urgent = pattern.compiles > 0 || matches!(pattern.sign, Some(Sign::Stale | Sign::RaisesAlone));
+        let is_urgent =
+            pattern.compiles > 0 || matches!(pattern.sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
         let first = if i == 0 && is_urgent { "  mend this first" } else { "" };
         let Pattern { id, name, calls, says, fix, .. } = pattern;
         match pattern.sign {

@@ -95,6 +95,8 @@ pub enum Sign {
     NeverSettles,
     /// Calls hit programs that were traced from something else.
     Stale,
+    /// Calls hit programs that were traced when an object, which is compared by identity, held something else.
+    Changed,
     /// Calls hit programs that were traced under other flags, which matters where a body looks at them.
     PerhapsStale,
     /// Calls hit programs that were traced from an equal number of the other library, Python's or NumPy's, which matters where a

@@ -443,6 +443,8 @@ pub enum LeafKind {
     SwappedArray,
     /// A `numpy.ma.MaskedArray`.
     MaskedArray,
+    /// An object with `__jax_array__`, which returns an array.
+    Converted,
     /// A `numpy.ndarray` of `float0`, the dtype of tangents of integers.
     Float0Array,
     /// A `numpy.ndarray` of a dtype that jax doesn't have.

@@ -299,7 +299,9 @@ fn a_program_is_predicted(
         "nnx_graphs",
         "deletions",
         "shared_functions",
-        "held_objects"
+        "held_objects",
+        "converted_objects",
+        "outputs_placed"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
@@ -321,16 +323,16 @@ fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str)
         })
         .collect();
     let expected = [
-        "static value: Equal('name='b'') after Equal('name='a''): static-argument",
-        "static value: Sized('name='a'') after Equal('name='b''): static-argument",
-        "static hash: another Sized('name='a'') after Sized('name='a''): hash-contradicts-equality",
-        "static value: Sized('name='b'') after Sized('name='a''): static-argument",
-        "static value: <Alone> after Sized('name='b''): static-argument",
+        "static value: Equal(name='b') after Equal(name='a'): static-argument",
+        "static value: Sized(name='a') after Equal(name='b'): static-argument",
+        "static hash: another Sized(name='a') after Sized(name='a'): hash-contradicts-equality",
+        "static value: Sized(name='b') after Sized(name='a'): static-argument",
+        "static value: <Alone> after Sized(name='b'): static-argument",
         "static value: another <Alone> after <Alone>: object-without-equality",
         "static value: another <Alone> after <Alone>: object-without-equality",
-        "static value: <Named> after <Alone>: static-argument",
-        "static value: another <Named> after <Named>: object-without-equality",
-        "static value: another <Named> after <Named>: object-without-equality",
+        "static value: <Named name='a'> after <Alone>: static-argument",
+        "static value: another <Named name='a'> after <Named name='a'>: object-without-equality",
+        "static value: <Named name='b'> after <Named name='a'>: another-object-without-equality",
     ];
     assert_eq!(said, expected);
 }
@@ -386,6 +388,38 @@ fn what_is_held_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
     ];
     assert_eq!(said, expected);
     assert_eq!(explained.calls.last().unwrap().name, "init");
+}
+
+/// An object that is compared by identity and changed in place is served what was traced before; what the body doesn't read of it
+/// may change.
+#[rstest]
+fn an_object_that_is_changed_in_place_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("changed_objects", version);
+    let said: Vec<_> = explained.patterns.iter().map(|pattern| format!("{}: {}", pattern.id, pattern.says)).collect();
+    let changed = |what: &str, says: &str| {
+        format!(
+            "changed-in-place: {what} hit a program that was traced when an object held something else - object changed in \
+             place at {says}. The object is compared by identity, so that no key sees what it holds, and what the body reads of it \
+             is in the program as it was."
+        )
+    };
+    let expected = [
+        changed("calls 5 and 8 of value", "Agent.params: <dict 2> was <dict 1>"),
+        changed("call 10 of act", "Agent.gain: 0.25 was 0.5"),
+        changed("call 11 of _update", "Agent.gain: 0.25 was 0.5"),
+    ];
+    assert_eq!(said, expected);
+}
+
+/// What only jax asks for its array is off the fast path, and says so.
+#[test]
+fn an_object_that_is_asked_for_its_array_is_slow() {
+    let explained = record("converted_objects", "0.6.2");
+    let slow = explained
+        .calls
+        .iter()
+        .filter(|call| call.advice.iter().flatten().any(|advice| advice.cause == "asked-for-its-array"));
+    assert_eq!(slow.map(|call| call.number).collect::<Vec<_>>(), [2, 3, 4]);
 }
 
 /// jax's own functions under a program's jit are the program's calls, and what a library traces of the program is none.

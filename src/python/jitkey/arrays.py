@@ -44,6 +44,17 @@ class UserArray(np.ndarray):
     """A subclass of `numpy.ndarray` that a user could have made."""
 
 
+class Converted:
+    """An object that becomes an array where jax asks it to."""
+
+    def __init__(self, value: np.ndarray) -> None:
+        self._value = value
+
+    def __jax_array__(self) -> jax.Array:
+        """What jax asks for."""
+        return jnp.asarray(self._value)
+
+
 def begin() -> None:
     """From here on arrays are for another case."""
     _handed_out.clear()
@@ -166,11 +177,13 @@ def _order(value: np.ndarray, order: str) -> np.ndarray:
     return value
 
 
-def _subclass(value: np.ndarray, subclass: str) -> np.ndarray:
+def _subclass(value: np.ndarray, subclass: str) -> Any:
     if subclass == "masked":
         return np.ma.masked_array(value, mask=np.ones(value.shape, bool))
     if subclass == "matrix":
         return np.asmatrix(value)
+    if subclass == "converted":
+        return Converted(value)
     return value.view(UserArray) if subclass == "user" else value
 
 

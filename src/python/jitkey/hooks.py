@@ -49,6 +49,8 @@ class Local(threading.local):
     """Whether that call is one of a loop or conditional of `jax.lax`."""
     profiler: Any = None
     """The recorder's own, while it watches for a body."""
+    beside = False
+    """Whether what jax runs to move an argument was called last, so that events without a name are its own."""
     codes: frozenset[types.CodeType] = frozenset()
     """Those of the functions under the call. If there are none, jax's own trace event has to do, which fires for less."""
 
@@ -266,7 +268,11 @@ def install() -> None:
 
         def hook(*args: Any, **kwargs: Any) -> Any:
             missed = local.missed
-            if missed is None or (local.in_loop and name_of(args[0]) in CONVERSIONS):
+            if missed is None:
+                return infer_params(*args, **kwargs)
+            name = name_of(args[0])
+            local.beside = name in HELPERS
+            if local.beside or (local.in_loop and name in CONVERSIONS):
                 return infer_params(*args, **kwargs)
             missed.add("dispatch")
             local.inferring += 1
@@ -308,9 +314,11 @@ def _forked() -> None:
 
 def _listen(event: str, _duration: float, **about: Any) -> None:
     missed, what = local.missed, EVENTS.get(event)
-    if missed is None or what is None or about.get("fun_name") in HELPERS:
+    if missed is None or what is None:
         return
-    if local.in_loop and about.get("fun_name") in CONVERSIONS:
+    name = about.get("fun_name")
+    is_helper = local.beside if name is None else name in HELPERS
+    if is_helper or (local.in_loop and name in CONVERSIONS):
         return
     # What lowering traces is no body of the program's.
     if what != "trace event":

@@ -32,6 +32,9 @@ from .source import body, function_text, is_program, own_name
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
 
+PARTS = 64
+"""So many things that an attribute of an object has held are told apart."""
+
 TEXT = 240
 """Characters of an object's text, at most."""
 
@@ -66,12 +69,16 @@ class Objects(Recorder):
         """Whether any function donates what it is given."""
         self.converts = False
         """Whether the leaves that are described become arrays, whatever they are."""
+        self.asks = False
+        """Whether an object with `__jax_array__` among them is asked for its array."""
         self.given: tuple[Any, Any] = ((), {})
         """What the function that is described is called with."""
         self.used: set[str] = set()
         """The names that were used since `begin`."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
         self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
+        self._parts: dict[tuple[int, str], dict[Any, int]] = {}
+        """The numbers of what attributes of objects have held."""
         self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
         self._crowded = ARRAYS
         """With so many hashes those are forgotten of which nothing is left."""
@@ -219,6 +226,26 @@ class Objects(Recorder):
         self.used.add(name)
         return {"ref": name}
 
+    def reads(self, value: Any, attributes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        """What an object that is compared by identity holds under these names, by their paths. What can't be said in few words is
+        told from what was there before by its number."""
+        held, made = value.__dict__, type(value)
+        if len(self._parts) >= ARRAYS:
+            self._parts.clear()
+        for attribute in attributes:
+            if attribute not in held:
+                continue
+            part = held[attribute]
+            if is_plain(part):
+                text = repr(part)
+            else:
+                known = self._parts.setdefault((id(value), attribute), {})
+                if len(known) >= PARTS:
+                    known.clear()
+                number = known.setdefault(_token(part), len(known) + 1)
+                text = f"<{type(part).__name__} {number}>"
+            yield f"{made.__name__}.{attribute}", text
+
     def _weakly(self, value: Any) -> str:
         name = self._add(value)
         self._keep(value, name)
@@ -255,7 +282,8 @@ class Objects(Recorder):
             self.objects[name] = self._equal_to_others(value)
         else:
             params = _params(self, value) if callable(value) and not isinstance(value, type) else {}
-            self.objects[name] = {"object": {"called": _text(value), **params}}
+            called = _identity_text(value) if is_cell(value) else _text(value)
+            self.objects[name] = {"object": {"called": called, **params}}
         return name
 
     def _bound(self, value: functools.partial[Any]) -> dict[str, Any] | None:
@@ -449,8 +477,35 @@ class Objects(Recorder):
                 parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
                 return {"new": {"class": self._class(value, form), "fields": parts}}
         if self.converts and hasattr(type(value), "__jax_array__") and not _is_registered(value):
-            raise Unsupported("recording an object with __jax_array__")
+            return self._converted(value)
         return super()._instance(value)
+
+    def _converted(self, value: Any) -> Any:
+        """An object that is asked for its array, as jax asks it."""
+        made: Any = value.__jax_array__() if self.asks else None
+        is_array = isinstance(made, (jax.Array, np.ndarray, np.generic)) and not isinstance(made, jax.core.Tracer)
+        if not is_array or getattr(made, "weak_type", False):
+            raise Unsupported("recording an object with __jax_array__")
+        dtype, shape = dtype_name(made.dtype), ",".join(map(str, made.shape))
+        return {"array": {"aval": f"np:{dtype}[{shape}]", "subclass": "converted"}}
+
+
+def is_cell(value: Any) -> bool:
+    """Whether it is compared by identity, and what it holds can be looked at."""
+    made = type(value)
+    is_compared = made.__eq__ is not object.__eq__ or made.__hash__ is not object.__hash__
+    return not is_compared and not callable(value) and type(getattr(value, "__dict__", None)) is dict
+
+
+def _token(part: Any) -> Any:
+    """What is the same for as long as a part of an object is; that of an object that is none of Python's own is its identity."""
+    if is_plain(part):
+        return type(part), repr(part)
+    if type(part) in (list, dict, set):
+        items = list(part.items()) if type(part) is dict else list(part)
+        if len(items) <= 8 and all(map(is_plain, items)):
+            return type(part), repr(items)
+    return id(part)
 
 
 def taken(list_of: list[str]) -> list[str]:
@@ -590,6 +645,14 @@ def _value_text(value: Any) -> str:
     if all(part == "…" for part in shown.values()):
         return text
     return f"{type(value).__name__}({', '.join(f'{name}={part}' for name, part in shown.items())})"[:TEXT]
+
+
+def _identity_text(value: Any) -> str:
+    """An object that is equal to itself alone, with what it holds of that which can be said in few words."""
+    text, name = _text(value), type(value).__name__
+    shown = {attribute: repr(part) if is_plain(part) else _part(part) for attribute, part in value.__dict__.items()}
+    parts = [f"{attribute}={part}" for attribute, part in shown.items() if part != "…"]
+    return f"<{name} {', '.join(parts)}"[: TEXT - 1] + ">" if parts and text == f"<{name}>" else text
 
 
 def _part(value: Any) -> str:

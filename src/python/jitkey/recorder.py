@@ -33,11 +33,12 @@ from jax._src.array import ArrayImpl
 from . import environment, flags, hooks
 from .errors import Unsupported, describe
 from .hooks import local
-from .objects import A_JIT, NAME, Objects, is_plain, taken
+from .objects import A_JIT, NAME, Objects, is_cell, is_plain, taken
 from .observe import LAYERS
 from .options import OfTheCall, filter_jit_options, jit_options, set_mesh
 from .record import explicit_axes
 from .source import (
+    attributes,
     body,
     caller,
     code,
@@ -109,11 +110,19 @@ class _Wrapper:
     """What the options are of a call with these dynamic positional arguments, if they speak of what isn't there before."""
     unknown: str | None = None
     """Why its options can't be recorded."""
+    known_reads: weakref.WeakKeyDictionary[type, tuple[str, ...]] = dataclasses.field(default_factory=weakref.WeakKeyDictionary)
 
     @functools.cached_property
     def donates(self) -> bool:
         """Whether it takes the buffers of what it is given."""
         return any(name.startswith("donate") for name in self.options)
+
+    def reads(self, made: type) -> tuple[str, ...]:
+        """The attributes of an instance of the class of which the functions under the call speak."""
+        names = self.known_reads.get(made)
+        if names is None:
+            names = self.known_reads[made] = tuple(sorted(attributes(self.codes, made)))
+        return names
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
@@ -171,13 +180,14 @@ class Recording:
             return original(wrapper, *args, **kwargs)
         local.inside = True
         try:
-            signature = self._signature((wrapped.ref, via), wrapped, args, kwargs)
+            reads = self._reads(wrapped, args, kwargs)
+            signature = self._signature((wrapped.ref, via, reads), wrapped, args, kwargs)
         finally:
             local.inside = False
         line: dict[str, Any] = {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref}
         made = self._watched(
             line,
-            lambda: {**self._call_of(api, wrapped, args, kwargs), "via": via},
+            lambda: {**self._call_of(api, wrapped, args, kwargs), "via": via, **_said(reads)},
             lambda: original(wrapper, *args, **kwargs),
             wrapped.codes,
             via,
@@ -203,14 +213,16 @@ class Recording:
             local.inside, local.describing = inside, False
 
     def _describe_traced(self, api: str, wrapped: _Wrapper, args: Any, kwargs: Any, via: str) -> None:
-        signature = self._signature((wrapped.ref, "inside", via), wrapped, args, kwargs, by_type=api == "jax.jit")
+        reads = self._reads(wrapped, args, kwargs)
+        signature = self._signature((wrapped.ref, "inside", via, reads), wrapped, args, kwargs, by_type=api == "jax.jit")
         self._known.forget(self._objects.dropped)
         if self._known.call(signature) is not None:
             return
         self._objects.begin()
         aside: dict[str, Any] | None = None
         with contextlib.suppress(Exception):  # A case has no words for it, or what is looked at raises.
-            aside = {"api": api, "wrapper": wrapped.ref, "call": {**self._call_of(api, wrapped, args, kwargs), "via": via}}
+            call = {**self._call_of(api, wrapped, args, kwargs), "via": via, **_said(reads)}
+            aside = {"api": api, "wrapper": wrapped.ref, "call": call}
         news = self._objects.news()
         self._known.forget(news.get("dropped", []))
         if (aside or news) and self._aside(aside, news) and signature is not None:
@@ -295,7 +307,7 @@ class Recording:
             # The program was interrupted.
             local.inside = False
             raise
-        local.inside, local.missed, local.inferring, local.codes, local.effect = True, set(), 0, codes, None
+        local.inside, local.missed, local.inferring, local.codes, local.effect, local.beside = True, set(), 0, codes, None, False
         try:
             return runs()
         except BaseException as error:
@@ -391,6 +403,20 @@ class Recording:
             return None
         return _Signature(key, held)
 
+    def _reads(self, wrapped: _Wrapper, args: Any, kwargs: Any) -> tuple[tuple[str, str], ...]:
+        """What the function reads of its static arguments and of the object whose method it is, where no key sees it."""
+        function = wrapped.function()
+        owners = [function.__self__] if type(function) is types.MethodType else []
+        numbers, names = wrapped.statics(args)
+        if not (owners or numbers or names):
+            return ()
+        statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+        try:
+            cells = [cell for cell in [*owners, *statics] if is_cell(cell)]
+            return tuple(read for cell in cells for read in self._objects.reads(cell, wrapped.reads(type(cell))))
+        except Exception:  # What is looked at raises.
+            return ()
+
     def _leaf_signature(self, leaf: Any) -> Any:
         """Raises `Unsupported` for what can't be said quickly."""
         kind = type(leaf)
@@ -413,7 +439,7 @@ class Recording:
         value, static, function = self._objects.value, self._objects.static, self._objects.as_called(wrapped.function())
         dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
         self._objects.donates |= wrapped.donates
-        self._objects.converts = api == "jax.jit"
+        self._objects.converts = self._objects.asks = api == "jax.jit"
         self._objects.given = args, kwargs
         if wrapped.donates:
             self._objects.twice = _twice(jax.tree_util.tree_leaves((args, kwargs)))
@@ -444,7 +470,7 @@ class Recording:
         for name, option in options.items():
             if name not in LOOP_OPTIONS or type(option) not in (bool, int):
                 raise Unsupported(f"recording the option {name}")
-        self._objects.converts = True
+        self._objects.converts, self._objects.asks = True, False
         # As a branch was given its only operand once.
         operand = [given.arguments["operand"]] if "operand" in given.arguments else []
         given.apply_defaults()
@@ -642,6 +668,10 @@ class _Known:
         """Nothing is known any more."""
         self._calls.clear()
         self._using.clear()
+
+
+def _said(reads: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    return {"reads": dict(reads)} if reads else {}
 
 
 def _stage(stage: Any) -> Any:

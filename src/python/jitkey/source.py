@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import os
 import sys
@@ -161,3 +162,53 @@ def _is_hook(file: str) -> bool:
 
 
 _hooks: dict[str, bool] = {}
+
+
+def attributes(written: frozenset[types.CodeType], made: type) -> frozenset[str]:
+    """The attributes that the code takes of its parameters; of its first one alone, if it is that of a method of the class. What
+    its other methods take that are named there is among them."""
+    found: set[str] = set()
+    seen: set[types.CodeType] = set()
+    left = [(one, _params_of(one, made)) for one in written]
+    while left:
+        one, holders = left.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        # A function in it has the parameter from around, unless one of its own has the name.
+        left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
+        for attribute in _taken_of(one, holders) - found:
+            found.add(attribute)
+            method = _method(made, attribute)
+            if method is not None:
+                left.append((method, _params_of(method, made)))
+    return frozenset(found)
+
+
+def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
+    taken: set[str] = set()
+    before = None
+    for now in dis.get_instructions(written):
+        if now.opname in ("LOAD_ATTR", "LOAD_METHOD") and before is not None and before.opname.startswith(("LOAD_FAST", "LOAD_DEREF")):
+            # Two loads can be one instruction.
+            name = before.argval[-1] if isinstance(before.argval, tuple) else before.argval
+            if name in holders:
+                taken.add(now.argval)
+        before = now
+    return taken
+
+
+def _params_of(written: types.CodeType, made: type) -> frozenset[str]:
+    params = _params(written)
+    return frozenset(params[:1] if _method(made, written.co_name) is written else params)
+
+
+def _params(written: types.CodeType) -> tuple[str, ...]:
+    return written.co_varnames[: written.co_argcount + written.co_kwonlyargcount]
+
+
+def _method(made: type, name: str) -> types.CodeType | None:
+    """The code of the class's method, or of its property."""
+    found = next((vars(base)[name] for base in made.__mro__ if name in vars(base)), None)
+    inner = found.fget if isinstance(found, property) else body(getattr(found, "__func__", found))
+    return inner.__code__ if isinstance(inner, types.FunctionType) else None

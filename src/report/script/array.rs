@@ -22,6 +22,7 @@ impl Writer<'_> {
                     Subclass::Masked => format!("np.ma.masked_array({made}, mask=True)"),
                     Subclass::Matrix => format!("np.asmatrix({made})"),
                     Subclass::User => format!("{made}.view({})", self.helper("UserArray")),
+                    Subclass::Converted => format!("{}({made})", self.helper("Converted")),
                 }
             }
         }

@@ -13,6 +13,7 @@ pub(super) const HELPERS: &[&str] = &[
     "persistent_cache",
     "user_context",
     "UserArray",
+    "Converted",
     "new_lambda",
     "closing_over",
     "compiled",

@@ -1,0 +1,27 @@
+"""Objects with `__jax_array__` as arguments, which newer versions of jax refuse."""
+
+import jax
+import jax.numpy as jnp
+
+
+class Variable:
+    def __init__(self, value):
+        self.value = value
+
+    def __jax_array__(self):
+        return self.value
+
+
+@jax.jit
+def scaled(x, by):
+    return jnp.asarray(x) * by
+
+
+variable = Variable(jnp.ones(3))
+print(scaled(variable.value, 2.0))
+for x in (variable, variable, Variable(jnp.ones(3)), Variable(jnp.ones(4))):
+    try:
+        print(scaled(x, 2.0))
+    except ValueError:
+        print("refused")
+print(scaled(jnp.ones(5), 2.0))
