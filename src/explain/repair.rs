@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use indexmap::IndexMap;
 use serde_json::Value as Tree;
 
 use crate::case::{Call, Case, Layer, Name, Step, Verdict};
@@ -91,9 +92,11 @@ impl Trial<'_> {
         let [of_first, of_second] = [self.first, &second].map(|call| mentioned(self.case, call));
         let is_gone = |name: &&&Name| of_first.contains(name.as_str()) && !of_second.contains(name.as_str());
         let gone = self.between.iter().filter(is_gone).map(|name| Step::Drop((*name).clone()));
-        let mut steps = vec![Step::Call(self.first.clone())];
+        // What a body reads besides is the recording's to know.
+        let alone = |call: Call| Step::Call(Call { reads: IndexMap::new(), ..call });
+        let mut steps = vec![alone(self.first.clone())];
         steps.extend(gone);
-        steps.push(Step::Call(second));
+        steps.push(alone(second));
         let is_known = |name: &Name| of_first.contains(name.as_str()) || of_second.contains(name.as_str());
         // What a recording speaks of can be much more.
         let Case { classes, objects, function, options, context, .. } = self.case;
