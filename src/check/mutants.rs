@@ -232,8 +232,7 @@ impl<'f, 's> Field<'f, 's> {
         let drawn = (index < u64::MAX).then(|| campaign.case_at(number)).flatten();
         let kill = match drawn {
             Some(drawn) => {
-                let finding =
-                    campaign.shown_by(drawn, &mut prey.target.clone()).map_err(|error| error.to_string())?;
+                let finding = campaign.shown_by(drawn, &mut prey.target.clone()).map_err(|error| error.to_string())?;
                 finding.map(|finding| {
                     let smallest = reduce(finding.case.clone(), |reduction| {
                         differs(&prey.target, self.campaign.profile, &reduction.case)

@@ -36,7 +36,10 @@ impl MutantsOf {
         let entries = match &self.entries {
             Some(implementation) => {
                 let none = || CliError::Usage(format!("there is no profile of `{implementation}`"));
-                Some(Mutant::of_entries(spec.newest_profile(implementation).ok_or_else(none)?).map_err(CliError::Usage)?)
+                Some(
+                    Mutant::of_entries(spec.newest_profile(implementation).ok_or_else(none)?)
+                        .map_err(CliError::Usage)?,
+                )
             }
             None => None,
         };
