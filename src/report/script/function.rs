@@ -6,6 +6,9 @@ use crate::case::{ArgName, Class, DefForm, Form, Param, Value};
 impl Writer<'_> {
     /// A `def` of that name, as `src/python/jitkey/functions.py` makes it. Source defines `f`, whatever its name.
     pub(super) fn def(&mut self, name: &str, def: &DefForm) -> Result<String, ScriptError> {
+        if def.effect.is_some() {
+            return Err(ScriptError::new("a function whose body has an effect"));
+        }
         if let Some(source) = &def.source {
             return Ok(counting(source).unwrap_or_else(|| source.clone()).trim_end().to_owned());
         }
