@@ -229,8 +229,8 @@ impl<'f, 's> Field<'f, 's> {
     fn fate(&self, prey: &Prey<'s>) -> Result<Fate<'s>, String> {
         let index = prey.found.load(Ordering::Relaxed);
         let (campaign, number) = self.place_of(index);
-        let drawn = (index < u64::MAX).then(|| campaign.case_at(number)).flatten();
-        let kill = match drawn {
+        let was_found = index < u64::MAX;
+        let kill = match was_found.then(|| campaign.case_at(number)).flatten() {
             Some(drawn) => {
                 let finding = campaign.shown_by(drawn, &mut prey.target.clone()).map_err(|error| error.to_string())?;
                 finding.map(|finding| {

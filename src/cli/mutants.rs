@@ -33,20 +33,12 @@ const CONTROL: u64 = 10_240;
 impl MutantsOf {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
         let wanted = wanted(&self.ids)?;
-        let entries = match &self.entries {
-            Some(implementation) => {
-                let none = || CliError::Usage(format!("there is no profile of `{implementation}`"));
-                Some(
-                    Mutant::of_entries(spec.newest_profile(implementation).ok_or_else(none)?)
-                        .map_err(CliError::Usage)?,
-                )
-            }
-            None => None,
-        };
+        let entries = self.entries.as_ref().map(|implementation| entries(spec, implementation)).transpose()?;
         let mutants = entries.as_ref().unwrap_or(&spec.mutants).iter();
         let mutants: Vec<_> = mutants.filter(|mutant| wanted(&mutant.id)).collect();
         if mutants.is_empty() {
-            return Err(CliError::Usage("no mutant matches; spec/mutants.yaml has them".to_owned()));
+            let ids = if entries.is_some() { "without patterns all are tried" } else { "spec/mutants.yaml has them" };
+            return Err(CliError::Usage(format!("no mutant matches; {ids}")));
         }
         let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let started = Instant::now();
@@ -60,4 +52,14 @@ impl MutantsOf {
         let well = fates.fates.iter().all(Fate::is_settled) && fates.control_differs.is_empty();
         Ok(if well { End::Well } else { End::Findings })
     }
+}
+
+/// The mutants that each lack one entry of the newest profile of `implementation`.
+fn entries(spec: &Spec, implementation: &str) -> Result<Vec<Mutant>, CliError> {
+    let profile = spec.newest_profile(implementation);
+    let profile = profile.ok_or_else(|| {
+        let known = spec.implementations().join(", ");
+        CliError::Usage(format!("there is no profile of `{implementation}`; there are those of {known}"))
+    })?;
+    Mutant::of_entries(profile).map_err(CliError::Usage)
 }

@@ -30,25 +30,21 @@ pub fn raises(
     let is_stated = call.raises.is_some() || call.returns.is_some();
     // It isn't called at all.
     let is_refused = profile.arguments == ArgumentStyle::AsWritten && not_held_weakly(function).is_some();
+    let of_tracers = |name: &str| {
+        let outcome = tracers(function, call, args, arguments).and_then(|given| called_with(called, &given));
+        let unknown = || ModelError::Unsupported(format!("what {name} makes of tracers: say it in `returns`"));
+        outcome.map(Result::err).ok_or_else(unknown)
+    };
     let what = match &**called {
         Kind::Global(_) | Kind::ScalarType(_) if is_stated || is_refused => None,
         Kind::Global(name) => {
             let library = name.split_once('.').map_or("builtins", |(library, _)| library);
             if NOT_FOR_TRACERS.contains(&library) {
-                match tracers(function, call, args, arguments).and_then(|given| called_with(called, &given)) {
-                    Some(outcome) => return Ok(outcome.err()),
-                    None => Some(format!("what `{name}` makes of tracers: say it in `returns`")),
-                }
-            } else {
-                None
+                return of_tracers(&format!("`{name}`"));
             }
+            None
         }
-        Kind::ScalarType(dtype) => {
-            match tracers(function, call, args, arguments).and_then(|given| called_with(called, &given)) {
-                Some(outcome) => return Ok(outcome.err()),
-                None => Some(format!("what the scalar type of {dtype} makes of tracers: say it in `returns`")),
-            }
-        }
+        Kind::ScalarType(dtype) => return of_tracers(&format!("the scalar type of {dtype}")),
         Kind::Class(class) => match class.root() {
             Class::Namedtuple(_) | Class::Plain { .. } | Class::PlainDataclass { .. } => None,
             Class::Dataclass { meta: aux, .. } | Class::Module { static_: aux, .. } if aux.is_empty() => None,

@@ -354,18 +354,16 @@ impl<'c> Simulation<'c> {
                 // It jits a function of its own, which has the wrapped one as an argument.
                 _ => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
-            Kind::Checkpointed(inner) if not_held_weakly(inner).is_some() => {
-                not_held_weakly(inner).map_or(Ok(true), Err)
-            }
             // It takes arrays alone, whatever is static outside.
-            Kind::Checkpointed(inner) => match self.as_written(call) {
-                Some(outer) => {
+            Kind::Checkpointed(inner) => match (not_held_weakly(inner), self.as_written(call)) {
+                (Some(raised), _) => Err(raised),
+                (None, Some(outer)) => {
                     let called = Invocation { function: inner, options: &Options::default(), ..*outer };
                     let arguments = &sort(self.profile, &called)?;
                     let inside = Ingredients { arguments, invocation: Some(&called), ..*call };
                     self.is_looked_up(inner, TableName::Resources, &inside, raises)
                 }
-                None => self.is_looked_up(inner, TableName::Resources, call, raises),
+                (None, None) => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
             Kind::Mapped(inner) | Kind::ModuleWrapper("filter_vmap", inner, _) => {
                 let arguments = &call.arguments.clone().unbatched()?;

@@ -33,3 +33,63 @@ pub(super) fn by_version(profile: Profile, tree: Tree) -> Result<Vec<Profile>, S
     all.push(Profile { versions, ..newer });
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use crate::spec::{Profile, Spec};
+
+    const PROFILE: &str = "
+profile: lax.cond
+versions: '>=0.5'
+about: A profile.
+arguments: {control_flow: [condition, body]}
+positions: [dynamic]
+leaves: [{kind: [jax_array], role: dynamic}]
+unsortable_dict: ValueError
+unsortable_default_dict: TypeError
+unhashable: TypeError
+errors: [flatten]
+tables: [{table: trace, leaf: [shape, weak_type]}]
+sources: [{project: jax, file: jax/_src/lax/control_flow/conditionals.py, symbol: cond}]
+";
+
+    fn by_version(before: &str) -> Result<Vec<Profile>, String> {
+        let tree: serde_yaml::Value = serde_yaml::from_str(&format!("{PROFILE}before: {before}")).unwrap();
+        let profile = serde_json::from_value(serde_json::to_value(&tree).unwrap()).unwrap();
+        super::by_version(profile, tree)
+    }
+
+    #[test]
+    fn what_was_before_adds_up() {
+        let before = "{'0.6': [{at: unhashable, set: ValueError}], '0.8': [{at: tables/trace/leaf, remove: shape}]}";
+        let profiles = by_version(before).unwrap();
+        let said = |profile: &Profile| {
+            (profile.versions.to_string(), profile.tables[0].leaf.len(), profile.unhashable.clone())
+        };
+        let expected = [(">=0.8", 2, "TypeError"), (">=0.6,<0.8", 1, "TypeError"), (">=0.5,<0.6", 1, "ValueError")];
+        let expected: Vec<_> =
+            expected.map(|(versions, leaf, class)| (versions.to_owned(), leaf, class.to_owned())).into();
+        assert_eq!(profiles.iter().map(said).collect::<Vec<_>>(), expected);
+    }
+
+    #[rstest]
+    #[case("{'0.4': [{at: unhashable, set: ValueError}]}", "none of the versions >=0.5 is before 0.4")]
+    #[case("{'0.8': [{at: unhashable, set: TypeError}]}", "before 0.8, nothing is changed at `unhashable`")]
+    #[case("{'0.8': [{at: unhashable, set: 3}]}", "before 0.8, invalid type: integer `3`, expected a string")]
+    fn what_cannot_be_is_said(#[case] before: &str, #[case] expected: &str) {
+        assert_eq!(by_version(before).unwrap_err(), expected);
+    }
+
+    #[test]
+    fn the_spec_has_the_ranges() {
+        let spec = Spec::embedded();
+        let range = |version: &str| {
+            let profile = spec.profile("lax.scan", &version.parse().unwrap()).unwrap();
+            (profile.versions.to_string(), profile.forwards_unchanged)
+        };
+        assert!(!range("0.5.3").1 && range("0.6.2").1 && range("0.12.0.1").1);
+        assert_ne!(range("0.6.2").0, range("0.8.3").0);
+    }
+}

@@ -67,13 +67,13 @@ impl Entries<'_> {
     /// The entry `key` of the map at `at`, and what is in it.
     fn entry(&mut self, at: &str, key: &str, value: &Json) {
         let here = if at.is_empty() { key.to_owned() } else { format!("{at}/{key}") };
-        let without = Edit { at: at.to_owned(), remove: Some(key.to_owned()), add: None, set: None };
+        let without = Edit { at: at.to_owned(), remove: Some(key.to_owned()), ..Edit::default() };
         let otherwise = match value {
             Json::Bool(is) => Some(Json::Bool(!is)),
             Json::String(word) => OTHERWISE.iter().find(|(one, _)| one == word).map(|(_, other)| (*other).into()),
             _ => None,
         };
-        let otherwise = otherwise.map(|set| Edit { at: here.clone(), remove: None, add: None, set: Some(set) });
+        let otherwise = otherwise.map(|set| Edit { at: here.clone(), set: Some(set), ..Edit::default() });
         let tries = if value.is_boolean() { [otherwise, Some(without)] } else { [Some(without), otherwise] };
         let _ = tries.into_iter().flatten().any(|edit| self.can_be_made(&here, edit));
         match value {
@@ -86,7 +86,7 @@ impl Entries<'_> {
     /// An item of the sequence at `at`.
     fn item(&mut self, at: &str, item: &Json) {
         if let Some(word) = item.as_str() {
-            let edit = Edit { at: at.to_owned(), remove: Some(word.to_owned()), add: None, set: None };
+            let edit = Edit { at: at.to_owned(), remove: Some(word.to_owned()), ..Edit::default() };
             self.can_be_made(&format!("{at}/{word}"), edit);
             return;
         }
@@ -110,16 +110,7 @@ impl Entries<'_> {
         };
         let of = self.profile.profile.clone();
         let id = format!("{of}/{place}");
-        let mutant = Mutant {
-            id,
-            says,
-            of,
-            profile: vec![edit],
-            case: Vec::new(),
-            sees: Vec::new(),
-            forgets_after: None,
-            answers: Vec::new(),
-        };
+        let mutant = Mutant { id, says, of, profile: vec![edit], ..Mutant::default() };
         let is_one = mutant.profile(self.profile).is_ok() && self.mutants.iter().all(|other| other.id != mutant.id);
         if is_one {
             self.mutants.push(mutant);

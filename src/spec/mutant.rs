@@ -24,7 +24,7 @@ pub struct Mutants {
 }
 
 /// The reference model with a defect.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mutant {
@@ -57,7 +57,7 @@ fn jax_jit() -> String {
 }
 
 /// A change at some places of a tree.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Edit {
