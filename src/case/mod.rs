@@ -5,23 +5,27 @@
 
 mod array;
 mod class;
+mod context;
 mod name;
 pub mod notation;
+mod options;
+mod param;
 mod placement;
 mod program;
 pub mod text;
 mod validate;
 mod value;
+mod value_text;
 mod verdict;
 
 pub use array::{Array, ArrayError, Dtype, Library, MemoryOrder, Prng, Subclass};
 pub use class::{Class, EqPolicy, HashPolicy};
+pub use context::{Context, DefaultDevice, TransferGuard};
 pub use name::{Name, NameError};
+pub use options::{Donate, InShardings, JitOptions, ShardingTree, Shardings};
+pub use param::{ArgName, Param};
 pub use placement::{Placement, Sharding, Split, axes};
-pub use program::{
-    ArgName, Call, Case, ClearScope, Context, DefaultDevice, Donate, Fill, InShardings, JitOptions, Mutation, Param,
-    ShardingTree, Shardings, Step, Thread, TransferGuard, Via,
-};
+pub use program::{Call, Case, ClearScope, Fill, Mutation, Step, Thread, Via};
 pub use validate::{CaseError, Part};
 pub use value::{
     ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, Integer, LambdaForm, MakeForm, MethodForm,

@@ -20,6 +20,7 @@ mod pattern;
 mod profile;
 mod rule;
 mod spans;
+mod table;
 mod tree;
 mod version;
 
@@ -33,14 +34,17 @@ pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
 pub use mutant::{Answer, Blind, Edit, Mutant, Mutants, Only, Sight};
 pub use pattern::{Bindings, FillError, Holes, Pattern};
 pub use profile::{
-    ArgumentStyle, CallComponent, ComparisonErrors, ContextComponent, Equality, ErrorStage, FunctionBy, FunctionKey,
-    Held, KeyedBy, LeafComponent, LeafKind, LeafRule, ModuleHash, Parameter, PartitionSpecs, Profile, Role,
-    StaticEquality, Table, TableName, Transformations, WithoutTangents,
+    ArgumentStyle, ErrorStage, KeyedBy, LeafKind, LeafRule, ModuleHash, Parameter, PartitionSpecs, Profile, Role,
+    Transformations, WithoutTangents,
 };
 pub use rule::{
     Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile,
     ShapeDomain, SourceRef, TreeDomain,
 };
 pub use spans::lines;
+pub use table::{
+    CallComponent, ComparisonErrors, ContextComponent, Equality, FunctionBy, FunctionKey, Held, LeafComponent,
+    StaticEquality, Table, TableName,
+};
 pub use tree::Tree;
 pub use version::{Requirement, Version};
