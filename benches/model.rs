@@ -49,7 +49,7 @@ fn main() {
     divan::main();
 }
 
-/// Makes that many pairs, one after the other, as `check` does.
+/// Makes [`PAIRS`] pairs, one after the other, as `check` does.
 fn pairs<'g>(generator: &'g Generator<'g>, source: &'g mut Source) -> impl Iterator<Item = Pair> + 'g {
     (0..PAIRS).filter_map(move |index| {
         let plan = generator.plan(index, source);
