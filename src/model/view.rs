@@ -61,8 +61,8 @@ struct Known {
     alike: FxHashMap<Arc<Array>, usize>,
 }
 
-/// So many arrays are looked for one after the other.
-const FEW: usize = 24;
+/// So many arrays are looked for one after the other, and are not worth a look at what they are.
+pub(super) const FEW: usize = 24;
 
 impl<'p> Views<'p> {
     pub fn of(profile: &'p Profile, x64: bool) -> Self {
@@ -93,8 +93,9 @@ impl<'p> Views<'p> {
     /// The number of what `array` is, and what it is.
     pub fn of_array(&self, array: &Arc<Array>) -> (usize, Rc<View>) {
         let Known { views, few, many, alike } = &mut *self.known.borrow_mut();
-        let known = few.iter().find(|(known, _)| Arc::ptr_eq(known, array));
-        if let Some((_, number)) = known.or_else(|| many.get(&Arc::as_ptr(array))) {
+        let known = many.get(&Arc::as_ptr(array));
+        let among_few = || few.iter().find(|(known, _)| Arc::ptr_eq(known, array));
+        if let Some((_, number)) = known.or_else(among_few) {
             return (*number, Rc::clone(&views[*number]));
         }
         let mut made = || {
