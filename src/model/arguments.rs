@@ -5,7 +5,9 @@
 //! `equinox/_jit.py` and `equinox/_compile_utils.py` (binding to the signature, `hashable_partition`).
 
 use std::borrow::Cow;
+use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::called::signature_raises;
 use super::flatten::{Flat, FlattenErrors, flatten, flatten_among, text};
@@ -15,7 +17,7 @@ use super::python;
 use super::signature::Signature;
 use super::treedef::{Path, Root, Tree, Treedef};
 use super::view::{View, Views};
-use crate::case::{Donate, InShardings, JitOptions, Name, Sharding, Shardings, Split};
+use crate::case::{Array, Donate, InShardings, JitOptions, Name, Sharding, Shardings, Split};
 use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
@@ -173,6 +175,25 @@ struct Found {
     traits: Vec<Option<u32>>,
 }
 
+/// The traits of arrays of an argument that were met last, by their addresses: what has one lives as long as the call.
+#[derive(Default)]
+struct Recent {
+    traits: [Option<(NonNull<Array>, u32)>; 4],
+    next: usize,
+}
+
+impl Recent {
+    fn get(&self, array: &Arc<Array>) -> Option<u32> {
+        let address = NonNull::from(&**array);
+        self.traits.iter().flatten().find(|(known, _)| *known == address).map(|(_, traits)| *traits)
+    }
+
+    fn remember(&mut self, array: &Arc<Array>, traits: u32) {
+        self.traits[self.next] = Some((NonNull::from(&**array), traits));
+        self.next = (self.next + 1) % self.traits.len();
+    }
+}
+
 /// What holds for all leaves of an argument.
 struct Argument<'t> {
     tree: &'t Rc<Tree>,
@@ -247,9 +268,10 @@ impl<'c> Sorter<'c> {
             let before = found.leaves.len();
             let argument = Argument { tree: &tree, asked, before, kept: used, donated: given };
             let mut count = 0;
+            let mut recent = Recent::default();
             let leaf = |node, object: &Obj| {
                 count += 1;
-                self.leaf(node, object, &argument, &mut found);
+                self.leaf(node, object, &argument, &mut recent, &mut found);
             };
             trees.push(Item::Tree(flatten_among(&tree, value, &self.errors, &mut modules, leaf)?));
             match asked {
@@ -420,6 +442,7 @@ impl<'c> Sorter<'c> {
         sorted.roots.push(trees.iter().map(|(flat, _)| flat.leaves.len()).sum());
         for (Flat { leaves, treedef }, used) in trees {
             let argument = Argument { tree: &treedef.tree, asked: None, before: 0, kept: used, donated: given };
+            let mut recent = Recent::default();
             for (node, value) in leaves {
                 let role = self.call.views.role(&value);
                 sorted.mask.push(role == Some(Role::Dynamic));
@@ -428,7 +451,7 @@ impl<'c> Sorter<'c> {
                     let path = Path::new(argument.tree, node);
                     sorted.items.push(Item::Static { path, value, keyword: false, hash });
                 } else {
-                    self.leaf(node, &value, &argument, found);
+                    self.leaf(node, &value, &argument, &mut recent, found);
                 }
             }
             treedefs.push(Item::Tree(treedef));
@@ -561,28 +584,42 @@ impl<'c> Sorter<'c> {
     }
 
     /// A dynamic leaf. An invalid one is a fault.
-    fn leaf(&self, node: u32, object: &Obj, argument: &Argument<'_>, found: &mut Found) {
-        let Found { leaves, faults, traits } = found;
+    #[inline]
+    fn leaf(&self, node: u32, object: &Obj, argument: &Argument<'_>, recent: &mut Recent, found: &mut Found) {
         let traits = match &**object {
             Kind::Array(array) if !matches!(argument.asked, Some(Shardings::Tree(_))) => {
-                let (number, view) = self.call.views.of_array(array);
-                if traits.len() <= number {
-                    traits.resize(number + 1, None);
-                }
-                let traits = &mut traits[number];
-                if traits.is_none_or(|traits| !leaves.are_of(traits, argument.tree)) {
-                    *traits = self.traits(&view, argument, 0, faults).map(|traits| leaves.add(traits));
-                }
-                *traits
+                let known = recent.get(array);
+                known.or_else(|| {
+                    let traits = self.traits_of_array(array, argument, found)?;
+                    recent.remember(array, traits);
+                    Some(traits)
+                })
             }
-            _ => {
-                let i = leaves.len() - argument.before;
-                self.traits(&self.call.views.of_value(object), argument, i, faults).map(|traits| leaves.add(traits))
-            }
+            _ => self.traits_of_value(object, argument, found),
         };
         if let Some(traits) = traits {
-            leaves.push(node, traits, Some(object).filter(|_| self.call.objects));
+            found.leaves.push(node, traits, Some(object).filter(|_| self.call.objects));
         }
+    }
+
+    /// The number of the traits of an array, which those like it in the argument share.
+    fn traits_of_array(&self, array: &Arc<Array>, argument: &Argument<'_>, found: &mut Found) -> Option<u32> {
+        let Found { leaves, faults, traits } = found;
+        let (number, view) = self.call.views.of_array(array);
+        if traits.len() <= number {
+            traits.resize(number + 1, None);
+        }
+        let traits = &mut traits[number];
+        if traits.is_none_or(|traits| !leaves.are_of(traits, argument.tree)) {
+            *traits = self.traits(&view, argument, 0, faults).map(|traits| leaves.add(traits));
+        }
+        *traits
+    }
+
+    fn traits_of_value(&self, object: &Obj, argument: &Argument<'_>, found: &mut Found) -> Option<u32> {
+        let Found { leaves, faults, .. } = found;
+        let i = leaves.len() - argument.before;
+        self.traits(&self.call.views.of_value(object), argument, i, faults).map(|traits| leaves.add(traits))
     }
 
     /// What holds for leaf `i` of the argument, and for those like it if all have one sharding.

@@ -57,8 +57,9 @@ pub fn flatten_among(
     modules: &mut Vec<Obj>,
     each: impl FnMut(u32, &Obj),
 ) -> Result<Treedef, Raised> {
-    let mut flattener = Flattener { nodes: Nodes::new(), hasher: FxHasher::default(), errors, modules };
+    let mut flattener = Flattener { nodes: Nodes::new(), hasher: FxHasher::default(), run: 0, errors, modules };
     flattener.visit(obj, each)?;
+    flattener.end_run();
     tree.complete(flattener.nodes, flattener.hasher.finish());
     Ok(Treedef { tree: Rc::clone(tree), by: Equality::default() })
 }
@@ -66,6 +67,8 @@ pub fn flatten_among(
 struct Flattener<'e> {
     nodes: Nodes,
     hasher: FxHasher,
+    /// How many leaves the hash doesn't have yet: it has the leaves between two other nodes as one number.
+    run: u64,
     errors: &'e FlattenErrors<'e>,
     modules: &'e mut Vec<Obj>,
 }
@@ -141,26 +144,48 @@ impl Flattener<'_> {
 
     /// Hands over the leaves up to the next child that may be a node, which it returns.
     fn leaves(&mut self, Open { children, visited, .. }: &mut Open, each: &mut impl FnMut(u32, &Obj)) -> Option<Obj> {
-        for child in &children.all()[*visited..] {
-            *visited += 1;
-            if !child.is_number() {
-                return Some(Rc::clone(child));
-            }
-            self.leaf(child, each);
+        let first = self.next();
+        let rest = &children.all()[*visited..];
+        let mut count = 0;
+        for (node, leaf) in (first..).zip(rest).take_while(|(_, child)| child.is_number()) {
+            each(node, leaf);
+            count += 1;
         }
-        None
+        self.close_leaves(count);
+        let next = rest.get(count);
+        *visited += count + usize::from(next.is_some());
+        next.map(Rc::clone)
     }
 
     fn leaf(&mut self, obj: &Obj, each: &mut impl FnMut(u32, &Obj)) {
-        each(u32::try_from(self.nodes.len()).expect("a tree that fits in memory"), obj);
-        self.close(NodeKind::Leaf, 0, None);
+        each(self.next(), obj);
+        self.close_leaves(1);
+    }
+
+    /// The number of the next node.
+    fn next(&self) -> u32 {
+        u32::try_from(self.nodes.len()).expect("a tree that fits in memory")
+    }
+
+    fn close_leaves(&mut self, count: usize) {
+        let leaf = || TreeNode { kind: NodeKind::Leaf, arity: 0, more: None };
+        self.nodes.extend(std::iter::repeat_with(leaf).take(count));
+        self.run += count as u64;
     }
 
     fn close(&mut self, kind: NodeKind, arity: usize, more: Option<Box<More>>) {
         let arity = u32::try_from(arity).expect("a node that fits in memory");
         let node = TreeNode { kind, arity, more };
+        self.end_run();
         node.hash(&mut self.hasher);
         self.nodes.push(node);
+    }
+
+    fn end_run(&mut self) {
+        if self.run > 0 {
+            self.hasher.write_u64((NodeKind::Leaf as u64) << 32 | self.run);
+            self.run = 0;
+        }
     }
 
     /// The exception for None among the keys of an OrderedDict or defaultdict, where there is one.
