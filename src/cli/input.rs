@@ -10,8 +10,8 @@ use crate::report::json::Report;
 use crate::spec::CaseFile;
 
 /// The cases of `path`: of a file, of all files of a folder, or of stdin for `-`. A file holds one case with its name, a
-/// list of them, one a line (`.jsonl`), or a bare case, for which `api` has to be given. One of many that can't be read is an
-/// error in its place, which says which it is.
+/// list of them, one a line (`.jsonl`), or a bare case, which is about `api` and can't be read without it. One of many that
+/// can't be read is an error in its place, which says which it is.
 pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<Result<CaseFile, CliError>>, CliError> {
     let unreadable = |error: std::io::Error| CliError::Usage(format!("{}: {error}", path.display()));
     if path.is_dir() {
@@ -97,9 +97,5 @@ fn case(tree: &serde_yaml::Value, api: Option<&str>, name: &str, place: Option<u
         };
         return Ok(CaseFile::bare(api, case));
     }
-    let mut file: CaseFile = text::from_tree(tree).map_err(|error| wrong(&error))?;
-    if let Some(api) = api {
-        api.clone_into(&mut file.api);
-    }
-    Ok(file)
+    text::from_tree(tree).map_err(|error| wrong(&error))
 }

@@ -47,7 +47,11 @@ impl Predict {
         for file in &self.files {
             for case in input::cases(file, self.api.as_deref())? {
                 end = end.max(match case {
-                    Ok(case) => {
+                    Ok(mut case) => {
+                        if let Some(api) = self.api.as_ref().filter(|api| **api != case.api) {
+                            // What is expected of the other says nothing here.
+                            (case.api, case.expect) = (api.clone(), None);
+                        }
                         let (line, well) = self.line(spec, &case)?;
                         print(&line);
                         if well { End::Well } else { End::Findings }

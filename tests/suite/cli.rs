@@ -236,6 +236,19 @@ fn predict_fails_where_the_expectation_is_another() {
 }
 
 #[test]
+fn what_is_expected_of_one_implementation_is_not_asked_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.yaml");
+    fs::write(&file, "id: mine\napi: jax.jit\nexpect: [hit]\ncase: {steps: [{call: {}}]}\n").unwrap();
+    let file = file.to_str().unwrap();
+    let replayed = jitkey(&["replay", file, "--target", "reference:lax.cond"]);
+    assert_eq!(replayed.status.code(), Some(0), "{}", stderr(&replayed));
+    assert_eq!(stdout(&replayed), "mine: skipped, it is about jax.jit and the target is lax.cond\n");
+    let predicted = jitkey(&["predict", file, "--api", "equinox.filter_jit"]);
+    assert!(!stdout(&predicted).contains("as_expected"), "{}", stdout(&predicted));
+}
+
+#[test]
 fn the_written_cases_are_predicted() {
     let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/spec/cases");
     let output = jitkey(&["predict", cases]);
