@@ -3,7 +3,8 @@
 //!
 //! Everything is drawn from a [`Source`] of choices, so a pair is its list of choices: a seed reproduces it, and shrinking
 //! works on the choices, not on the values ([`shrink`]); then on what every pair is given ([`reduce`]). `jitkey check`, the
-//! strategies for proptest ([`strategy`]) and the fuzzers (`arbitrary::Arbitrary for Source`) draw from the same.
+//! strategies for proptest (`strategy`, with the feature `proptest`) and the fuzzers (`arbitrary::Arbitrary for Source`)
+//! draw from the same.
 
 mod descent;
 mod draw;

@@ -3,11 +3,12 @@
 //! One algorithm for every implementation; what differs stands in the [`crate::spec::Profile`]. The model never reads the
 //! rules, and the rules never mention the model: they are independent witnesses.
 //!
-//! A call goes the way of the data: [`build`] makes Python objects of the case's values, [`arguments`] sorts them into
-//! trees and statics ([`leaf`] says what is at the end of a tree, [`view`] what a value is there), [`flatten`] makes leaves and treedefs ([`treedef`]), [`key`] makes each table's key of them ([`facet`]), [`table`] looks it up ([`difference`] says why
-//! it isn't there), and [`walk`] asks the tables from the top, for each step of [`predict`] ([`eager`] for loops that run outside of `jit`,
-//! [`compiled`] for what was compiled ahead of time); [`running`] says what the program then raises and returns, [`persistent`] whether it is loaded from a file. Python's own
-//! `==`, `hash` and `is` are in [`python`].
+//! A call goes the way of the data. `build` makes Python objects of the case's values; `arguments` sorts them into trees and
+//! statics (`leaf` says what is at the end of a tree, `view` what a value is there); `flatten` makes leaves and treedefs
+//! (`treedef`); `key` makes each table's key of them (`facet`), and `table` looks it up (`difference` says why it isn't
+//! there). `walk` asks the tables from the top, for each step of `predict` (`eager` for loops that run outside of `jit`,
+//! `compiled` for what was compiled ahead of time). `running` says what the program then raises and returns, `persistent`
+//! whether it is loaded from a file. Python's own `==`, `hash` and `is` are in `python`.
 
 mod ambient;
 mod arguments;
