@@ -108,3 +108,25 @@ def blend(scale, x, y, shift=0.0):
 blended = jax.jit(functools.partial(blend, 2.0, shift=1.0))
 blended(pair, pair)
 blended(pair, pair.astype(jnp.bfloat16))
+
+
+# A field that a subclass overrides, by a property or by an attribute of the class, is no part of the Module.
+class Declared(eqx.Module):
+    sizes: list
+    scale: jax.Array
+
+
+class Overridden(Declared):
+    sizes = ["small", "large"]
+
+    def __init__(self):
+        self.scale = jnp.ones(())
+
+
+def scaled(module, x):
+    return module.scale * x * len(module.sizes)
+
+
+for _ in range(2):
+    jax.jit(scaled)(Overridden(), jnp.ones(3))
+    eqx.filter_jit(scaled)(Overridden(), jnp.ones(3))

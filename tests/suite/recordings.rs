@@ -297,6 +297,7 @@ fn a_program_is_predicted(
         "control_flow",
         "donations",
         "nnx_graphs",
+        "nnx_loops",
         "deletions",
         "shared_functions",
         "held_objects",

@@ -71,8 +71,8 @@ class Objects(Recorder):
         """Whether the leaves that are described become arrays, whatever they are."""
         self.asks = False
         """Whether an object with `__jax_array__` among them is asked for its array."""
-        self.given: tuple[Any, Any] = ((), {})
-        """What the function that is described is called with."""
+        self.given: tuple[Any, Any] | None = None
+        """What the function that is described is called with; nothing where a loop calls it."""
         self.used: set[str] = set()
         """The names that were used since `begin`."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
@@ -271,7 +271,8 @@ class Objects(Recorder):
             called = getattr(value.__func__, "__qualname__", type(value.__func__).__name__)
             self.objects[name] = {"method": {"of": self.one(value.__self__), "name": called, **_params(self, value)}}
         elif _stands_for(value, inner):
-            self.objects[name] = {"def": {"name": function_text(inner), **_params(self, value.__wrapped__)}}
+            named = value if self.given is None else value.__wrapped__
+            self.objects[name] = {"def": {"name": function_text(inner), **_params(self, named)}}
         elif type(value) is type(A_JIT):
             self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
         elif type(value) is functools.partial and type(value.func) is type(A_JIT) and (form := self._bound(value)) is not None:
@@ -743,19 +744,25 @@ def _stands_for(value: Any, inner: Any) -> bool:
     return is_it and type(value).__module__.startswith("flax.") and type(value).__eq__ is object.__eq__
 
 
-def _signature(function: Callable[..., Any], given: tuple[Any, Any]) -> inspect.Signature | None:
+def _signature(function: Callable[..., Any], given: tuple[Any, Any] | None) -> inspect.Signature | None:
     """The parameters by which jax names arguments: those of what `functools.wraps` says that the function stands around, if that
-    is called alike."""
-    written = getattr(function, "__code__", None)
+    is called alike. A loop gives its functions what it likes, so that they are called by their own."""
     try:
         inner = inspect.signature(function)
-        if written is None or not is_program(written) or not hasattr(function, "__wrapped__"):
+        if not hasattr(function, "__wrapped__"):
             return inner
         own = inspect.signature(function, follow_wrapped=False)
     except (TypeError, ValueError):
         return None
+    if given is None:
+        return own
+    written = getattr(function, "__code__", None)
     kinds = {parameter.kind for parameter in own.parameters.values()}
-    if kinds != {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+    if (
+        written is not None
+        and is_program(written)
+        and kinds != {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    ):
         return own
     args, kwargs = given
     try:

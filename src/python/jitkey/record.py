@@ -107,12 +107,13 @@ class Recorder:
         }
 
     def _module(self, module: Any) -> Any:
-        """An `equinox.Module`; a field that was never set is none of its parts."""
-        fields = [field for field in dataclasses.fields(module) if hasattr(module, field.name)]
+        """An `equinox.Module`; a field that was never set, or that its class overrides, is none of its parts."""
+        own = vars(module)
+        fields = [field for field in dataclasses.fields(module) if field.name in own]
         static = [field.name for field in fields if field.metadata.get("static", False)]
         dynamic = [field.name for field in fields if field.name not in static]
-        values = {name: self.value(getattr(module, name)) for name in dynamic}
-        values |= {name: self._named(getattr(module, name)) for name in static}
+        values = {name: self.value(own[name]) for name in dynamic}
+        values |= {name: self._named(own[name]) for name in static}
         return {"new": {"class": self._class(module, {"module": {"fields": dynamic, "static": static}}), "fields": values}}
 
     def _class(self, value: Any, form: dict[str, Any]) -> str:

@@ -453,6 +453,7 @@ class Recording:
         }
 
     def _loop_of(self, given: inspect.BoundArguments) -> dict[str, Any]:
+        self._objects.given = None
         parameters = given.signature.parameters
         behind = list(parameters).index("length") if "length" in parameters else len(parameters)
         others = [
