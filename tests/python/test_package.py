@@ -380,3 +380,15 @@ def test_what_is_given_the_same_is_not_described_again(tmp_path):
     assert described(*[(step, 1.0, 1.0, 2**bits) for bits in (3, 30, 40, 50, 70)]) == [1, 3, 4, 5]
     # A static number is what it is.
     assert described(*[(scaled, 1.0, by) for by in (1, 2, 1.0, 1)]) == [1, 2, 3]
+
+
+def test_what_is_compiled_beside_the_calls_is_recorded(tmp_path):
+    file = tmp_path / "recording.jsonl"
+    jax.clear_caches()
+    with jitkey.recording(file):
+        jnp.linalg.norm(jnp.ones(3))
+        run([3])
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    beside = [line["beside"] for line in lines if "beside" in line]
+    assert "norm" in [it["name"] for it in beside] and "step" not in [it["name"] for it in beside]
+    assert all(it["from"].startswith("test_package.py:") for it in beside)

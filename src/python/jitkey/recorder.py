@@ -1,10 +1,11 @@
 """Records a program's own calls: what each was given, in the words of a case, and which layers it missed.
 
 `with jitkey.recording(file):` or `python -m jitkey record script.py`. A recording is JSON lines: the first says what runs, and
-each other is a call that was made outside of any trace, a clearing, or an aside: a call that is none of these and leaves
-something in the caches. Arrays are written as avals, never their contents, but for the bounds of a `fori_loop`, whose distance is
-part of the program. Objects are named, and held weakly: the end of each is recorded. Those whose class has an `__eq__` of its own
-are written as values, which are the same if `==` and hash said so when they were met.
+each other is a call that was made outside of any trace, a clearing, an aside: a call that is none of these and leaves something
+in the caches, or a compile beside the calls, of what jax and libraries jit themselves. Arrays are written as avals, never their
+contents, but for the bounds of a `fori_loop`, whose distance is part of the program. Objects are named, and held weakly: the end
+of each is recorded. Those whose class has an `__eq__` of its own are written as values, which are the same if `==` and hash said
+so when they were met.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from .source import (
     is_wrapper,
     own_name,
     place,
+    programs_line,
     transformations,
     written_at,
 )
@@ -248,6 +250,11 @@ class Recording:
 
     def _aside(self, aside: dict[str, Any] | None, news: dict[str, Any]) -> bool:
         return self._write({"aside": aside, "after": self._begun, **news})
+
+    def compiled_beside(self, name: str | None) -> None:
+        """Records that something was compiled outside of the recorded calls: an operation, or a function that a library jits."""
+        named = {} if name is None else {"name": name.removeprefix("jit(").removesuffix(")") if name.startswith("jit(") else name}
+        self._write({"beside": {**named, "from": programs_line()}, "after": self._begun})
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Makes an eager call of a function of `jax.lax` and records it."""
@@ -611,7 +618,7 @@ class Recording:
             self.calls += "api" in line
             try:
                 self._stream.write(text + "\n")
-                if "again" not in line:
+                if "again" not in line and "beside" not in line:
                     # A program that is killed loses no more than the hits after its last miss.
                     self._stream.flush()
             except (OSError, ValueError):
