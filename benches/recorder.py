@@ -1,12 +1,14 @@
 """What recording adds to a call, in µs of processor time: benches/recorder.py, with a Python that has jax.
 
 The recorder is called as by its hook, with nothing to run; the least of many repetitions counts, since whatever else runs on the
-machine only adds.
+machine only adds. Of the calls that were seen before, those that are `known` are given the same arrays again, and those that are
+`alike` a number of another value and new arrays, each with a sharding of its own.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import pathlib
 import sys
 import tempfile
@@ -20,13 +22,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "src" / 
 import jax
 import jax.numpy as jnp
 import jitkey
+import numpy as np
+from jitkey.recorder import ALIKE
 
 LEAVES = (1, 10, 100, 1000)
 
 
 def main() -> None:
     """Prints a table."""
-    print(f"jax {jax.__version__}\n{'leaves':>8} {'jax.jit':>9} {'known':>9} {'new':>9}   µs a call")
+    print(f"jax {jax.__version__}\n{'leaves':>8} {'jax.jit':>9} {'known':>9} {'alike':>9} {'new':>9}   µs a call")
     step = jax.jit(lambda leaves: leaves[0])
     with tempfile.TemporaryDirectory() as folder, jitkey.recording(f"{folder}/recording.jsonl") as recording:
         for count in LEAVES:
@@ -41,7 +45,22 @@ def main() -> None:
 
             cleared = least(lambda: recording.cleared("jax"))
             bare = least(functools.partial(plain, step, leaves))
-            print(f"{count:8} {bare:9.1f} {known:9.1f} {least(new) - cleared:9.1f}")
+            others = itertools.cycle(pool(count))
+            recording.call("jax.jit", step, next(others), {}, nothing)
+            lines = recording.file.stat().st_size
+            alike = least(lambda others=others: recording.call("jax.jit", step, next(others), {}, nothing))
+            assert b'"call"' not in recording.file.read_bytes()[lines:], "one of them was described"
+            print(f"{count:8} {bare:9.1f} {known:9.1f} {alike:9.1f} {least(new) - cleared:9.1f}")
+
+
+def pool(count: int) -> list[Any]:
+    """Arguments that are alike and have nothing in common: more avals, shardings and numbers than the recorder knows by their ids."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), "x")
+
+    def array() -> jax.Array:
+        return jax.device_put(np.ones(3, np.float32), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x")))
+
+    return [([array() for _ in range(count)], float(i)) for i in range(2 + 2 * ALIKE // count)]
 
 
 def nothing(*_: Any) -> None:

@@ -102,7 +102,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
                 clearings.note(scope);
                 continue;
             }
-            Line::Aside(_) => continue,
+            Line::Aside(_) | Line::Beside(_) => continue,
             Line::Call(line) => line,
         };
         let (function, now) = (functions[absences.len()], clearings.of(line));

@@ -37,11 +37,41 @@ pub struct Explained {
     pub calls: Vec<ExplainedCall>,
     /// What several of them show together, what to mend first on top.
     pub patterns: Vec<Pattern>,
+    /// What was compiled beside the calls, by the line of the program, where most was first.
+    pub beside: Vec<Beside>,
     #[serde(skip)]
     version: Version,
     /// By what is called.
     #[serde(skip)]
     replays: HashMap<String, Replay>,
+}
+
+/// What a line of the program had compiled outside of the recorded calls: operations, and what libraries jit themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Beside {
+    /// The line, if it is known.
+    pub from: Option<String>,
+    /// How often.
+    pub compiles: usize,
+    /// How often of each name.
+    pub names: IndexMap<String, usize>,
+}
+
+impl Beside {
+    fn all(recording: &Recording) -> Vec<Self> {
+        let mut lines: IndexMap<_, Self> = IndexMap::new();
+        for recording::Beside { name, from } in recording.beside() {
+            let new = || Self { from: from.clone(), compiles: 0, names: IndexMap::new() };
+            let line = lines.entry(from).or_insert_with(new);
+            line.compiles += 1;
+            if let Some(name) = name {
+                *line.names.entry(name.clone()).or_default() += 1;
+            }
+        }
+        let mut lines: Vec<_> = lines.into_values().collect();
+        lines.sort_by_key(|line| std::cmp::Reverse(line.compiles));
+        lines
+    }
 }
 
 /// Why a call missed a layer.
@@ -254,7 +284,8 @@ impl Explained {
             call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();
         }
         let patterns = patterns::patterns(&calls, &spec.habits);
-        let mut explained = Self { about: recording.about, calls, patterns, version, replays };
+        let beside = Beside::all(&recording);
+        let mut explained = Self { about: recording.about, calls, patterns, beside, version, replays };
         explained.try_repairs(spec);
         Ok(explained)
     }

@@ -47,7 +47,26 @@ pub(super) enum Line {
     /// After the call of that number had begun.
     Clear(ClearScope, Option<usize>),
     Aside(Box<AsideLine>),
+    Beside(BesideLine),
     Call(Box<CallLine>),
+}
+
+/// A compile outside of the recorded calls.
+#[derive(Debug, Deserialize)]
+pub(super) struct BesideLine {
+    beside: Beside,
+    after: usize,
+}
+
+/// What was compiled outside of the recorded calls: an operation of jax's, or a function that a library jits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+pub(super) struct Beside {
+    /// What it is called, if jax says that.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The line of the program that ran.
+    #[serde(default)]
+    pub from: Option<String>,
 }
 
 /// A call of which nothing was observed, and which leaves something in the caches: one inside of a trace, or what `compile()`
@@ -101,6 +120,7 @@ impl Line {
             let after = tree.get("after").and_then(serde_json::Value::as_u64).and_then(|after| after.try_into().ok());
             match tree.get_mut("clear").map(serde_json::Value::take) {
                 Some(scope) => serde_json::from_value(scope).map(|scope| Self::Clear(scope, after)),
+                None if tree.get("beside").is_some() => serde_json::from_value(tree).map(Self::Beside),
                 None if after.is_some() => serde_json::from_value(tree).map(Self::Aside),
                 None => serde_json::from_value(tree).map(Self::Call),
             }
@@ -118,6 +138,7 @@ impl Line {
         match self {
             Self::Clear(_, after) => after.map(|after| (after, true)),
             Self::Aside(line) => Some((line.after, true)),
+            Self::Beside(line) => Some((line.after, true)),
             Self::Call(line) => line.number.map(|number| (number, false)),
         }
     }
@@ -316,7 +337,15 @@ impl Recording {
     pub fn calls(&self) -> impl Iterator<Item = &Recorded> {
         self.lines.iter().filter_map(|line| match line {
             Line::Call(line) => Some(&line.recorded),
-            Line::Clear(..) | Line::Aside(_) => None,
+            Line::Clear(..) | Line::Aside(_) | Line::Beside(_) => None,
+        })
+    }
+
+    /// What was compiled beside them, in order.
+    pub(super) fn beside(&self) -> impl Iterator<Item = &Beside> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Beside(line) => Some(&line.beside),
+            Line::Clear(..) | Line::Aside(_) | Line::Call(_) => None,
         })
     }
 
@@ -329,7 +358,7 @@ impl Recording {
     pub(super) fn place(&self, number: usize) -> Option<usize> {
         let mut calls = self.lines.iter().filter_map(|line| match line {
             Line::Call(line) => Some(line.number),
-            Line::Clear(..) | Line::Aside(_) => None,
+            Line::Clear(..) | Line::Aside(_) | Line::Beside(_) => None,
         });
         calls.position(|known| known == Some(number))
     }
@@ -348,7 +377,7 @@ impl Recording {
                     cleared += usize::from(*scope == ClearScope::Jax);
                     continue;
                 }
-                Line::Aside(_) => continue,
+                Line::Aside(_) | Line::Beside(_) => continue,
             };
             gone.extend(&line.ended);
             let Recorded { api, name, at, wrapper, .. } = &line.recorded;
@@ -377,7 +406,7 @@ impl Recording {
         for line in &self.lines {
             match line {
                 Line::Clear(scope, _) => cleared += usize::from(*scope == ClearScope::Jax),
-                Line::Aside(_) => {}
+                Line::Aside(_) | Line::Beside(_) => {}
                 Line::Call(line) => {
                     let Recorded { api, name, at, wrapper, .. } = &line.recorded;
                     let here = made.entry((cleared, api, name, at)).or_default();

@@ -58,6 +58,7 @@ impl Replay {
                     }
                     continue;
                 }
+                Line::Beside(_) => continue,
                 Line::Call(line) => line,
             };
             number += 1;

@@ -281,8 +281,25 @@ fn objects_told_apart(before: &Obj, after: &Obj) -> (String, String) {
                 *text = format!("{}({text})", class.name);
             }
         }
+        if let Some((before, after)) = methods_told_apart(before, after) {
+            return (before, after);
+        }
     }
     told_apart(&old, &new)
+}
+
+/// The texts of a method of two objects that look alike, with the fields in which these differ; `None` if they don't.
+fn methods_told_apart(before: &Obj, after: &Obj) -> Option<(String, String)> {
+    let (Kind::Method { of: old, .. }, Kind::Method { of: new, .. }) = (&**before, &**after) else { return None };
+    let (Kind::Record { fields: was, .. }, Kind::Record { class, fields: is }) = (&**old, &**new) else { return None };
+    let text = |(name, value): &(Name, Obj)| format!("{name}={}", python::repr(value));
+    let pairs = was.iter().map(text).zip(is.iter().map(text));
+    let (was, is): (Vec<_>, Vec<_>) = pairs.filter(|(was, is)| was != is).unzip();
+    let whole = python::repr(new);
+    let said = |method: &Obj, fields: &[String]| {
+        python::repr(method).replacen(&whole, &format!("{}({})", class.name, fields.join(", ")), 1)
+    };
+    (!was.is_empty()).then(|| (said(before, &was), said(after, &is)))
 }
 
 /// So deep is looked into data for the parts that differ.

@@ -12,8 +12,10 @@ use super::arguments::{Arguments, Invocation, Item, sort};
 use super::flatten::{FlattenErrors, flatten};
 use super::key::{Ingredients, Primitive};
 use super::leaf::{Aval, Leaf, Traits};
+use super::looked_up::LookedUp;
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
+use super::python;
 use super::signature::Signature;
 use super::table::{NEVER_FAST, Program};
 use super::treedef::Root;
@@ -47,7 +49,7 @@ type Argument<'c> = (String, &'c Obj);
 /// The arguments of a call, by what they are.
 #[derive(Default)]
 struct Parts<'c> {
-    functions: Vec<(Parameter, &'c Obj)>,
+    functions: Vec<(Parameter, Argument<'c>)>,
     carry: Option<Argument<'c>>,
     mapped: Option<Argument<'c>>,
     operands: Vec<Argument<'c>>,
@@ -70,14 +72,14 @@ impl<'c> Parts<'c> {
                 }
                 Parameter::Condition | Parameter::Body | Parameter::WrappedBody | Parameter::Branch => {
                     let function = given.filter(|value| is_callable(value));
-                    parts.functions.push((*parameter, function.ok_or_else(type_error)?));
+                    parts.functions.push((*parameter, (called(), function.ok_or_else(type_error)?)));
                 }
                 Parameter::Branches => match given.map(|value| &**value) {
                     Some(Kind::Tuple(branches)) if branches.iter().all(is_callable) => {
-                        parts.functions.extend(branches.iter().map(|branch| (Parameter::Branch, branch)));
+                        parts.functions.extend(numbered(&called(), branches.iter()));
                     }
                     Some(Kind::List(branches)) if branches.iter().all(is_callable) => {
-                        parts.functions.extend(branches.iter().map(|branch| (Parameter::Branch, branch)));
+                        parts.functions.extend(numbered(&called(), branches.iter()));
                     }
                     _ => return Err(type_error()),
                 },
@@ -96,6 +98,14 @@ impl<'c> Parts<'c> {
         }
         Ok(parts)
     }
+}
+
+/// The branches of a switch, named by their places.
+fn numbered<'c>(
+    called: &str,
+    branches: impl Iterator<Item = &'c Obj>,
+) -> impl Iterator<Item = (Parameter, Argument<'c>)> {
+    branches.enumerate().map(move |(i, branch)| (Parameter::Branch, (format!("{called}[{i}]"), branch)))
 }
 
 /// The options of a scan, which can be given by position.
@@ -209,7 +219,7 @@ impl Simulation<'_> {
         let choice = choice.transpose()?;
         let is_predicate = parameters.contains(&Parameter::Predicate);
         let chosen = choice.as_ref().map(|choice| index(choice, is_predicate)).transpose()?;
-        let Some((_, first)) = parts.functions.last() else { return Err(Raised::new("ValueError").into()) };
+        let Some((_, (_, first))) = parts.functions.last() else { return Err(Raised::new("ValueError").into()) };
         // Whatever its operands are.
         if parts.functions.len() == 1 && parameters.contains(&Parameter::Branches) {
             return called(first, &given, raises);
@@ -224,7 +234,7 @@ impl Simulation<'_> {
         }
         let steps =
             steps.map_or_else(|| length(&parts, &arguments, sliced, call.ambient.x64), |steps| Ok(Some(steps)))?;
-        let unchanged = parts.functions.iter().any(|(role, function)| {
+        let unchanged = parts.functions.iter().any(|(role, (_, function))| {
             let uses = inside(function).and_then(|function| function.uses.as_deref());
             *role != Parameter::Condition && uses.is_some_and(<[_]>::is_empty)
         });
@@ -270,8 +280,8 @@ impl Simulation<'_> {
         arguments: &Arguments,
         missed: &mut LayerSet,
     ) -> Result<Vec<Program>, Stopped> {
-        let mut jaxprs = Vec::new();
-        for (role, function) in &parts.functions {
+        let (mut jaxprs, mut looked_up) = (Vec::new(), Vec::new());
+        for (role, (name, function)) in &parts.functions {
             if matches!(&***function, Kind::Global(_)) {
                 return unknown("whether the body of a library's function ran");
             }
@@ -284,10 +294,19 @@ impl Simulation<'_> {
                 _ => None,
             };
             let call = Ingredients { function, arguments: element.as_ref().unwrap_or(arguments), ..*call };
+            let noted = self.explanations.len();
             let (found, key) = match role {
                 Parameter::WrappedBody => (None, None),
                 _ => self.consult(TableName::Trace, function, &call, None)?,
             };
+            if self.explains && *role != Parameter::WrappedBody {
+                looked_up.push(LookedUp {
+                    name: name.clone(),
+                    text: python::repr(function),
+                    found: found.is_some(),
+                    explanation: self.explanations.drain(noted..).next(),
+                });
+            }
             let program = match found {
                 Some(program) => program,
                 None => {
@@ -306,6 +325,7 @@ impl Simulation<'_> {
             };
             jaxprs.push(program);
         }
+        self.explain_functions(looked_up);
         Ok(jaxprs)
     }
 
@@ -319,7 +339,7 @@ impl Simulation<'_> {
         sliced: usize,
     ) -> Result<bool, Stopped> {
         let mut changed = false;
-        for (role, function) in &parts.functions {
+        for (role, (_, function)) in &parts.functions {
             let stated = inside(function).and_then(|function| function.returns.as_ref());
             if *role == Parameter::Condition {
                 let out = match (stated, inside(function)) {
@@ -374,7 +394,7 @@ impl Simulation<'_> {
             several => Rc::new(Kind::Tuple(several.to_vec())),
         };
         let mut outputs = Vec::new();
-        for (_, function) in &parts.functions {
+        for (_, (_, function)) in &parts.functions {
             let stated = inside(function).and_then(|function| function.returns.clone());
             let output = stated.unwrap_or_else(|| whole(given));
             outputs.push(self.returned(function, &output, call)?);

@@ -71,6 +71,7 @@ impl Simulation<'_> {
         match scope {
             ClearScope::Jax => {
                 self.tables.iter_mut().for_each(|entries| entries.clear(None));
+                self.given.clear();
                 if self.profile.clearing_detaches_wrappers {
                     self.generations.part();
                 }

@@ -26,6 +26,7 @@ mod generation;
 mod key;
 mod leaf;
 mod library;
+mod looked_up;
 mod object;
 mod persistent;
 mod predict;

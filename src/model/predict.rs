@@ -16,6 +16,7 @@ use super::digest::Digest;
 use super::eager::Stopped;
 use super::generation::{Generations, is_kept};
 use super::key::{Ingredients, Key, Primitive};
+use super::looked_up::Given;
 use super::object::{Kind, Obj, Raised, Ways};
 use super::persistent::File;
 use super::running::{body_output, returns_what_it_uses, shardings_are_known};
@@ -135,6 +136,8 @@ pub struct Simulation<'c> {
     pub(super) explains: bool,
     /// Those of the call that is being served.
     pub(super) explanations: Vec<Explanation>,
+    /// The functions that loops were given, where misses are explained.
+    pub(super) given: Given,
 }
 
 impl<'c> Simulation<'c> {
@@ -181,6 +184,7 @@ impl<'c> Simulation<'c> {
             is_last: false,
             explains,
             explanations,
+            given: Given::default(),
         })
     }
 

@@ -6,7 +6,9 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::text::Style;
 use crate::case::{Layer, Verdict};
-use crate::explain::{Advice, Explained, ExplainedCall, Explanation, Nearest, Pattern, Tried, listed, numbered};
+use crate::explain::{
+    Advice, Beside, Explained, ExplainedCall, Explanation, Nearest, Pattern, Tried, listed, numbered,
+};
 use crate::model::Difference;
 use crate::spec::Sign;
 
@@ -333,7 +335,29 @@ pub fn summary(explained: &Explained, style: Style) -> String {
             let _ = writeln!(text, "  {dim}{}: {why}{end}", numbered(&calls));
         }
     }
+    if let Some(says) = compiled_beside(explained) {
+        let _ = writeln!(text, "{dim}{says}{end}");
+    }
     text
+}
+
+/// How much was compiled beside the calls, and where most of it.
+pub(super) fn compiled_beside(explained: &Explained) -> Option<String> {
+    let all: usize = explained.beside.iter().map(|line| line.compiles).sum();
+    let lines = explained.beside.iter().map(|Beside { from, compiles, names }| {
+        // What compiles once at a line does so whatever is mended.
+        let again = names.iter().filter(|(_, count)| **count > 1);
+        let mut again: Vec<_> = again.collect();
+        again.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let again: Vec<_> = again.into_iter().map(|(name, count)| format!("{name} {count} times")).collect();
+        let of = if again.is_empty() { String::new() } else { format!(" ({})", listed(&again, SHOWN)) };
+        format!("{compiles} at {}{of}", from.as_deref().unwrap_or("an unknown line"))
+    });
+    let lines: Vec<_> = lines.collect();
+    let what = counted(all, "compile");
+    (all > 0).then(|| {
+        format!("{what} beside the calls, of what jax and libraries jit themselves: {}", listed(&lines, SHOWN))
+    })
 }
 
 /// Why calls can't be predicted, and which.

@@ -66,3 +66,16 @@ x, y = jnp.ones(5), jnp.ones(5)
 attempt(both, x, x)
 attempt(both, x, y)
 attempt(both, x, jnp.ones(5))
+
+
+class Trainer:
+    # Some versions of jax count these without the static ones, and keep the names of all.
+    @functools.partial(jax.jit, static_argnums=(0, 2), donate_argnums=(1, 3))
+    def update(self, x, by, y):
+        return x * by, y + by
+
+
+trainer, pair = Trainer(), (jnp.ones(3), jnp.ones(2))
+for _ in range(3):
+    pair = trainer.update(pair[0], 2, pair[1])
+attempt(doubled, pair[0])

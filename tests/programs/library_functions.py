@@ -52,3 +52,8 @@ mlp = eqx.filter_jit(eqx.nn.MLP(3, 2, 4, 1, key=jax.random.key(0)))
 mlp(vector)
 eqx.filter_eval_shape(mlp, longer[:3])
 mlp(vector)
+
+# What is a number and what is an array of its dtype have one jaxpr.
+where = jax.jit(jnp.where)
+where(True, vector, 0.0)
+where(jnp.array(True), vector, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import pathlib
@@ -15,6 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import jitkey
+import numpy as np
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -351,3 +353,42 @@ sys.exit(7)
 
 def test_the_package_and_the_wheel_are_one_version():
     assert importlib.metadata.version("jitkey") == jitkey.__version__
+
+
+def test_what_is_given_the_same_is_not_described_again(tmp_path):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), "x")
+    step, scaled = jax.jit(lambda x, rate, count: x), jax.jit(lambda x, by: x * by, static_argnums=1)
+
+    def split(spec):
+        return jax.device_put(np.ones((4, 4), np.float32), jax.sharding.NamedSharding(mesh, spec))
+
+    def described(*calls):
+        file = tmp_path / "recording.jsonl"
+        with jitkey.recording(file):
+            for function, *args in calls:
+                with contextlib.suppress(OverflowError):
+                    function(*args)
+        return [json.loads(line)["number"] for line in file.read_text().splitlines() if '"call"' in line]
+
+    spec = jax.sharding.PartitionSpec
+    # New arrays, shardings and numbers, which are alike.
+    assert described(*[(step, split(spec("x")), 0.1 * i, i) for i in range(4)]) == [1]
+    assert described(*[(step, split(spec("x")), np.float32(i), i > 2) for i in range(4)]) == [1]
+    # What isn't.
+    assert described(*[(step, split(of), 0.1, 1) for of in (spec("x"), spec(None, "x"))]) == [1, 2]
+    assert described(*[(step, 1.0, rate, 1) for rate in (1.0, 1, True, np.float32(1), np.float16(1), 1j)]) == [1, 2, 3, 4, 5, 6]
+    assert described(*[(step, 1.0, 1.0, 2**bits) for bits in (3, 30, 40, 50, 70)]) == [1, 3, 4, 5]
+    # A static number is what it is.
+    assert described(*[(scaled, 1.0, by) for by in (1, 2, 1.0, 1)]) == [1, 2, 3]
+
+
+def test_what_is_compiled_beside_the_calls_is_recorded(tmp_path):
+    file = tmp_path / "recording.jsonl"
+    jax.clear_caches()
+    with jitkey.recording(file):
+        jnp.linalg.norm(jnp.ones(3))
+        run([3])
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    beside = [line["beside"] for line in lines if "beside" in line]
+    assert "norm" in [it["name"] for it in beside] and "step" not in [it["name"] for it in beside]
+    assert all(it["from"].startswith("test_package.py:") for it in beside)

@@ -105,6 +105,13 @@ fn a_problem_is_explained(
     "absent",
     "True"
 )]
+#[case::a_method_of_an_object_that_differs(
+    r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "apply_1"}}}"#,
+    r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "apply_2"}}}"#,
+    "x.aux",
+    "<bound method Net.apply of Net(width=4)>",
+    "<bound method Net.apply of Net(width=8)>"
+)]
 fn data_are_taken_apart(
     #[case] before: &str,
     #[case] after: &str,
@@ -114,8 +121,12 @@ fn data_are_taken_apart(
 ) {
     let says = r#"{"classes": {"Node": {"node": {}}, "Graph": {"dataclass": {"data": [], "meta": ["a", "d"]}},
         "Graph__2": {"dataclass": {"data": [], "meta": ["a", "d", "bias"]}},
-        "Drop": {"dataclass": {"data": [], "meta": ["deterministic", "rate"]}}},
-        "objects": {"step_1": {"def": {"name": "step at a.py:1", "params": ["x"]}}}, "#;
+        "Drop": {"dataclass": {"data": [], "meta": ["deterministic", "rate"]}},
+        "Net": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}}},
+        "objects": {"net_1": {"new": {"class": "Net", "fields": {"width": 4, "name": null}}},
+        "net_2": {"new": {"class": "Net", "fields": {"width": 8, "name": null}}},
+        "apply_1": {"method": {"of": {"ref": "net_1"}, "name": "Net.apply"}},
+        "apply_2": {"method": {"of": {"ref": "net_2"}, "name": "Net.apply"}}, "step_1": {"def": {"name": "step at a.py:1", "params": ["x"]}}}, "#;
     let first = line("jax.jit", before, "", TRACED).replacen('{', &says.replace('\n', " "), 1);
     let explained = explained(&[first, line("jax.jit", after, "", TRACED)]);
     let [difference] = explained.calls[1].differences() else { panic!("{explained:#?}") };
@@ -426,7 +437,59 @@ fn an_object_that_is_asked_for_its_array_is_slow() {
 /// jax's own functions under a program's jit are the program's calls, and what a library traces of the program is none.
 #[test]
 fn functions_of_a_library_are_recorded() {
-    assert_eq!(record("library_functions", NEWEST).calls.len(), 26);
+    assert_eq!(record("library_functions", NEWEST).calls.len(), 28);
+}
+
+/// Each function of a loop has a key of its own, and each that isn't found is named, whether or not one like it was there.
+#[rstest]
+#[case::both_anew("cond_2", "body_2", &["cond_fun: another cond after cond", "body_fun: another body after body"])]
+#[case::one_anew("cond_1", "body_2", &["body_fun: another body after body"])]
+#[case::another("other", "body_1", &["cond_fun: other after cond"])]
+#[case::another_beside_one_anew("other", "body_2", &["cond_fun: other after cond", "body_fun: another body after body"])]
+fn the_functions_of_a_loop_have_names(#[case] cond: &str, #[case] body: &str, #[case] expected: &[&str]) {
+    let objects: Vec<_> =
+        [("cond_1", "cond"), ("cond_2", "cond"), ("other", "other"), ("body_1", "body"), ("body_2", "body")]
+            .iter()
+            .map(|(id, name)| {
+                let returns = if name.starts_with("body") { "" } else { r#", "returns": false"# };
+                format!(r#""{id}": {{"def": {{"name": "{name}"{returns}}}}}"#)
+            })
+            .collect();
+    let call = |cond: &str, body: &str| {
+        format!(
+            r#"{{"api": "lax.while_loop", "name": "lax.while_loop", "at": "a.py:1", "from": "a.py:9",
+                "call": {{"args": [{{"ref": "{cond}"}}, {{"ref": "{body}"}}, "f32[]"]}}, "missed": [{TRACED}]}}"#
+        )
+        .replace('\n', " ")
+    };
+    let first = call("cond_1", "body_1").replacen('{', &format!(r#"{{"objects": {{{}}}, "#, objects.join(", ")), 1);
+    let explained = explained(&[first, call(cond, body)]);
+    let again = &explained.calls[1];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let said = again.differences().iter().map(|found| {
+        let [before, after] = [&found.before, &found.after].map(|text| text.replace("<function ", "").replace('>', ""));
+        format!("{}: {after} after {before}", found.path)
+    });
+    assert_eq!(said.collect::<Vec<_>>(), expected, "{explained:#?}");
+    assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
+}
+
+/// What was compiled beside the calls is counted by the line of the program, though no call is recorded.
+#[test]
+fn what_is_compiled_beside_the_calls_is_counted() {
+    let beside =
+        |name: &str, from: &str| format!(r#"{{"beside": {{"name": "{name}", "from": "{from}"}}, "after": 0}}"#);
+    let explained = explained(&[
+        beside("dot", "a.py:3"),
+        beside("norm", "a.py:9"),
+        beside("add", "a.py:9"),
+        beside("norm", "a.py:9"),
+        r#"{"beside": {"from": "b.py:1"}, "after": 0}"#.to_owned(),
+    ]);
+    let said = text(&explained, Style::PLAIN);
+    let expected = "5 compiles beside the calls, of what jax and libraries jit themselves: 3 at a.py:9 (norm 2 times), 1 at a.py:3 \
+                    and 1 at b.py:1";
+    assert!(said.contains(expected), "{said}");
 }
 
 #[rstest]

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jax
-from jax._src import core, pjit, source_info_util, traceback_util
+from jax._src import core, pjit, source_info_util, traceback_util, util
 
 from .imports import when_imported
 from .objects import A_JIT
-from .observe import CONVERSIONS, EVENTS, HELPERS, name_of
+from .observe import CONVERSIONS, EVENTS, HELPERS, TIMES_THE_LOOK_UP, TRACED, name_of
 from .script import without_own
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Local(threading.local):
     """The kind of effect that keeps the call off the fast path."""
     inferring = 0
     """How many frames of `_infer_params` are open: what is traced outside of them is no body of the program's."""
+    inferred: str | None = None
+    """The function that was handed to Python last, outside of the recorded calls: events have no names before jax 0.6."""
     in_loop = False
     """Whether that call is one of a loop or conditional of `jax.lax`."""
     profiler: Any = None
@@ -267,10 +269,12 @@ def install() -> None:
         infer_params = pjit._infer_params
 
         def hook(*args: Any, **kwargs: Any) -> Any:
-            missed = local.missed
+            missed, name = local.missed, name_of(args[0])
             if missed is None:
+                # What it jits itself is part of its program.
+                if core.trace_state_clean():
+                    local.inferred = name
                 return infer_params(*args, **kwargs)
-            name = name_of(args[0])
             local.beside = name in HELPERS
             if local.beside or (local.in_loop and name in CONVERSIONS):
                 return infer_params(*args, **kwargs)
@@ -287,6 +291,9 @@ def install() -> None:
         stages.Lowered.compile = _stage_hooked(stages.Lowered.compile, "compile")
         pjit._get_fastpath_data = _fast_path_hooked(pjit._get_fastpath_data)
         jax.monitoring.register_event_duration_secs_listener(_listen)
+        if TIMES_THE_LOOK_UP:
+            listeners: Any = util
+            listeners.test_event_listener = _listens_to_tests(listeners.test_event_listener)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forked)
         when_imported("equinox", hook_equinox)
@@ -314,17 +321,31 @@ def _forked() -> None:
 
 def _listen(event: str, _duration: float, **about: Any) -> None:
     missed, what = local.missed, EVENTS.get(event)
+    name = about.get("fun_name")
+    if missed is None and what == "compile" and active is not None and not local.inside:
+        active.compiled_beside(name or local.inferred)
     if missed is None or what is None:
         return
-    name = about.get("fun_name")
     is_helper = local.beside if name is None else name in HELPERS
     if is_helper or (local.in_loop and name in CONVERSIONS):
         return
     # What lowering traces is no body of the program's.
     if what != "trace event":
         missed.add(what)
-    elif local.inferring and not local.codes:
+    elif local.inferring and not local.codes and not TIMES_THE_LOOK_UP:
         missed.add("trace")
+
+
+def _listens_to_tests(other: Callable[..., None] | None) -> Callable[..., None]:
+    """Sees that a jaxpr is made, and hands on what happens to who listened before."""
+
+    def listen(name: str, *about: Any) -> None:
+        if name == TRACED and local.missed is not None and local.inferring and not local.codes:
+            local.missed.add("trace")
+        if other is not None:
+            other(name, *about)
+
+    return listen
 
 
 def _calls_go_through(made: type) -> None:

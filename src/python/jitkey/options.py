@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import jax
+from jax._src import api_util
 from jax._src import config as jax_config
 from jax._src import mesh as jax_mesh
 
@@ -14,6 +16,10 @@ from .record import placement
 
 # Before jax 0.5 there is none.
 _DEVICE_CONTEXT: Any = getattr(jax_mesh, "device_context", None) or getattr(jax_config, "device_context", None)
+
+
+_COUNTS_DYNAMIC = "rebase_donate_argnums" in api_util.resolve_argnums.__code__.co_names
+"""Whether what is kept of `donate_argnums` leaves static arguments out, as older versions do."""
 
 
 class OfTheCall(Exception):
@@ -42,6 +48,8 @@ def jit_options(wrapper: Any, args: Any = None) -> dict[str, Any]:
     for name in ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames"):
         if getattr(info, name):
             options[name] = list(getattr(info, name))
+    if "donate_argnums" in options and _COUNTS_DYNAMIC:
+        options["donate_argnums"] = _among_all(options["donate_argnums"], options.get("static_argnums", []))
     for name in ("keep_unused", "inline"):
         if getattr(info, name) is True:
             options[name] = True
@@ -62,6 +70,13 @@ def jit_options(wrapper: Any, args: Any = None) -> dict[str, Any]:
         is_one = info.out_shardings_treedef.num_nodes == 1
         options["out_shardings"] = asked[0] if is_one else {"leaves": asked}
     return options
+
+
+def _among_all(positions: list[int], static: list[int]) -> list[int]:
+    """The positions of arguments that are counted without static ones, among all arguments."""
+    dynamic = (i for i in itertools.count() if i not in static)
+    every = list(itertools.islice(dynamic, max(positions) + 1))
+    return [every[position] for position in positions]
 
 
 def _in_shardings(treedef: Any, forms: list[Any], args: Any) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Records a program's own calls: what each was given, in the words of a case, and which layers it missed.
 
 `with jitkey.recording(file):` or `python -m jitkey record script.py`. A recording is JSON lines: the first says what runs, and
-each other is a call that was made outside of any trace, a clearing, or an aside: a call that is none of these and leaves
-something in the caches. Arrays are written as avals, never their contents, but for the bounds of a `fori_loop`, whose distance is
-part of the program. Objects are named, and held weakly: the end of each is recorded. Those whose class has an `__eq__` of its own
-are written as values, which are the same if `==` and hash said so when they were met.
+each other is a call that was made outside of any trace, a clearing, an aside: a call that is none of these and leaves something
+in the caches, or a compile beside the calls, of what jax and libraries jit themselves. Arrays are written as avals, never their
+contents, but for the bounds of a `fori_loop`, whose distance is part of the program. Objects are named, and held weakly: the end
+of each is recorded. Those whose class has an `__eq__` of its own are written as values, which are the same if `==` and hash said
+so when they were met.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pathlib
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from operator import attrgetter
 from typing import Any, TextIO
 
@@ -29,6 +30,7 @@ import jax
 import numpy as np
 from jax._src import config as jax_config
 from jax._src.array import ArrayImpl
+from jax.sharding import NamedSharding
 
 from . import environment, flags, hooks
 from .errors import Unsupported, describe
@@ -51,6 +53,7 @@ from .source import (
     is_wrapper,
     own_name,
     place,
+    programs_line,
     transformations,
     written_at,
 )
@@ -60,6 +63,8 @@ VERSION = 1
 
 KNOWN = 4096
 """Signatures that are known, and contexts, at most."""
+ALIKE = 4096
+"""Avals and shardings that are known by their ids, and kinds of them, at most."""
 PATIENCE = 2.0
 """Seconds that a call waits while another thread's arguments are looked at, which can run code of the program's that waits for
 this thread."""
@@ -67,6 +72,8 @@ LOOP_OPTIONS = ("reverse", "unroll")
 """Options of loops that a case has words for."""
 GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
 """The layers to which what is done ahead of time goes."""
+_Signature = Hashable
+"""What calls have in common that are described alike."""
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -151,6 +158,7 @@ class Recording:
         self._describing, self._writing = threading.RLock(), threading.RLock()
         self._objects = Objects()
         self._known = _Known()
+        self._alike = _Alike()
         self._wrappers: dict[int, _Wrapper | None] = {}
         self._ended: list[str] = []
         self._begun = 0
@@ -181,7 +189,7 @@ class Recording:
         local.inside = True
         try:
             reads = self._reads(wrapped, args, kwargs)
-            signature = self._signature((wrapped.ref, via, reads), wrapped, args, kwargs)
+            signature = self._signature((wrapped.ref, via, reads), wrapped, args, kwargs, by_type=api == "jax.jit")
         finally:
             local.inside = False
         line: dict[str, Any] = {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref}
@@ -242,6 +250,11 @@ class Recording:
 
     def _aside(self, aside: dict[str, Any] | None, news: dict[str, Any]) -> bool:
         return self._write({"aside": aside, "after": self._begun, **news})
+
+    def compiled_beside(self, name: str | None) -> None:
+        """Records that something was compiled outside of the recorded calls: an operation, or a function that a library jits."""
+        named = {} if name is None else {"name": name.removeprefix("jit(").removesuffix(")") if name.startswith("jit(") else name}
+        self._write({"beside": {**named, "from": programs_line()}, "after": self._begun})
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Makes an eager call of a function of `jax.lax` and records it."""
@@ -359,11 +372,9 @@ class Recording:
             self._begun += 1
             line["number"] = self._begun
 
-    def _signature(
-        self, what: Any, wrapped: _Wrapper, args: Any, kwargs: Any, *, by_type: bool = False
-    ) -> _Signature | None:
+    def _signature(self, what: Any, wrapped: _Wrapper, args: Any, kwargs: Any, *, by_type: bool) -> _Signature | None:
         """What calls have in common that are described alike; None if that can't be said quickly. `by_type` leaves out the values
-        of Python's numbers, which are none of a jaxpr's key."""
+        of numbers, which are none of the key of a jaxpr that is given them as arrays."""
         numbers, names = wrapped.statics(args)
         try:
             statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
@@ -372,28 +383,29 @@ class Recording:
             leaves, treedef = jax.tree_util.tree_flatten((traced, named))
             if wrapped.donates and _twice(leaves):
                 return None
-            held: list[Any] = []
-            parts: list[Any] = []
-            hold, add, last = held.append, parts.append, None
-            for static in statics:
-                add(self._leaf_signature(static))
+            parts: list[Any] = [self._leaf_signature(static) for static in statics]
+            add, known, number_of = parts.append, self._alike.by_id.get, self._alike.number
+            sharding = stands = None
             for leaf in leaves:
                 if type(leaf) is ArrayImpl and not leaf.is_deleted():
-                    aval, sharding = leaf.aval, leaf.sharding
-                    hold(aval)
-                    add(id(aval))
+                    aval = leaf.aval
+                    found = known(id(aval))
+                    add(number_of(aval) if found is None else found[1])
                     # Most stand where the one before does, and aren't committed.
-                    if sharding is not last:
-                        hold(sharding)
-                        add(id(sharding))
-                        last = sharding
+                    here = leaf.sharding
+                    if here is not sharding:
+                        found, sharding = known(id(here)), here
+                        number = number_of(here) if found is None else found[1]
+                        if number != stands:
+                            add(number)
+                            stands = number
                     if leaf._committed:
                         add(True)
                 elif isinstance(leaf, jax.core.Tracer):
                     aval = leaf.aval
                     # Up to jax 0.4 it can have the value, and comparing two of these runs programs.
                     add((type(aval), aval.shape, aval.dtype, aval.weak_type, getattr(aval, "sharding", None)))
-                elif by_type and type(leaf) in (bool, int, float):
+                elif by_type and _is_known_by_type(leaf):
                     add(type(leaf))
                 else:
                     add(self._leaf_signature(leaf))
@@ -401,7 +413,7 @@ class Recording:
             hash(key)
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
-        return _Signature(key, held)
+        return key
 
     def _reads(self, wrapped: _Wrapper, args: Any, kwargs: Any) -> tuple[tuple[str, str], ...]:
         """What the function reads of its static arguments and of the object whose method it is, where no key sees it."""
@@ -607,7 +619,7 @@ class Recording:
             self.calls += "api" in line
             try:
                 self._stream.write(text + "\n")
-                if "again" not in line:
+                if "again" not in line and "beside" not in line:
                     # A program that is killed loses no more than the hits after its last miss.
                     self._stream.flush()
             except (OSError, ValueError):
@@ -623,18 +635,48 @@ class Recording:
         return f"{form}={int(value)}" if is_number and isinstance(form, str) else form
 
 
-@dataclasses.dataclass
-class _Signature:
-    key: Any
-    """It goes by the identities of what is held."""
-    held: list[Any]
+def _is_known_by_type(leaf: Any) -> bool:
+    """Whether a call that is given a number as an array does with it what it does with each of its type. An int that no 32 bits
+    hold can be too large for its dtype."""
+    kind = type(leaf)
+    if kind is int:
+        return -(2**31) <= leaf < 2**31
+    return kind in (float, bool, complex) or (isinstance(leaf, np.generic) and leaf.dtype.kind in "biufc")
+
+
+_parts_of_sharding = attrgetter("mesh", "spec", "memory_kind")
+
+
+class _Alike:
+    """Avals and shardings, each with the number of all that are equal to it: their ids are found faster than they compare."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, tuple[Any, int]] = {}
+        """They are held, so that their ids are theirs alone."""
+        self._numbers: dict[Any, int] = {}
+        # A number is never given again, and 1 is equal to True.
+        self._count = itertools.count(2)
+
+    def number(self, value: Any) -> int:
+        """That of an aval or a sharding that isn't known by its id."""
+        # Up to jax 0.4 a sharding of P("x") and one of P(("x",)) are equal, and they are written otherwise.
+        kind = _parts_of_sharding(value) if type(value) is NamedSharding else value
+        number = self._numbers.get(kind)
+        if number is None:
+            if len(self._numbers) >= ALIKE:
+                self._numbers.clear()
+            number = self._numbers[kind] = next(self._count)
+        if len(self.by_id) >= ALIKE:
+            self.by_id.clear()
+        self.by_id[id(value)] = value, number
+        return number
 
 
 class _Known:
     """The calls that were described, by their signatures."""
 
     def __init__(self) -> None:
-        self._calls: dict[Any, tuple[int, list[Any]]] = {}
+        self._calls: dict[Any, int] = {}
         self._using: dict[str, list[Any]] = {}
 
     def call(self, signature: _Signature | None) -> int | None:
@@ -642,21 +684,20 @@ class _Known:
         if signature is None:
             return None
         try:
-            known = self._calls.get(signature.key)
+            return self._calls.get(signature)
         except Exception:  # Comparing runs the program's own code.
             return None
-        return None if known is None else known[0]
 
     def remember(self, signature: _Signature, number: int, used: frozenset[str]) -> None:
         """That call `number` had it, whose description names the objects `used`."""
         if len(self._calls) >= KNOWN:
             self.forget_all()
         try:
-            self._calls[signature.key] = (number, signature.held)
+            self._calls[signature] = number
         except Exception:  # As above.
             return
         for name in used:
-            self._using.setdefault(name, []).append(signature.key)
+            self._using.setdefault(name, []).append(signature)
 
     def forget(self, names: list[str]) -> None:
         """The objects of these names are gone."""

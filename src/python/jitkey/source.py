@@ -6,6 +6,7 @@ import dis
 import functools
 import os
 import sys
+import sysconfig
 import types
 from typing import Any
 
@@ -134,6 +135,18 @@ def caller() -> str | None:
     while frame is not None and _is_hook(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def programs_line() -> str | None:
+    """The line of the program that runs, whatever library it has called; that of the library if the program runs none."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and (_is_hook(frame.f_code.co_filename) or frame.f_code.co_filename.startswith(_INSTALLED)):
+        frame = frame.f_back
+    return caller() if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+_INSTALLED = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib", "stdlib")} | {"<"})
+"""Where no program is, and how the names of files begin that are none."""
 
 
 def is_called_by_program() -> bool:

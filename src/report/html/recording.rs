@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use super::calls::{Calls, state};
 use super::{Page, prose, shell};
 use crate::explain::{Explained, ExplainedCall, Pattern};
-use crate::report::explain::{Totals, beside, cost, counted};
+use crate::report::explain::{Totals, beside, compiled_beside, cost, counted};
 use crate::report::text::grouped;
 
 /// How many things to mend are shown at once, and how many calls of each.
@@ -30,6 +30,7 @@ pub fn page(explained: &Explained) -> String {
             p.brand { "jitkey " (env!("CARGO_PKG_VERSION")) }
             h1 { "Why it recompiled" }
             p.lead { (lead(explained)) }
+            @if let Some(says) = compiled_beside(explained) { p.dim { (says) "." } }
             p.dim { (about(explained)) }
             nav aria-label="On this page" {
                 a href="#mend" { "What to mend" }

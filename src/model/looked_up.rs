@@ -1,0 +1,82 @@
+//! Which functions of an eager loop weren't found, and how they differ from those of an earlier call.
+//!
+//! Each function among the arguments has a jaxpr of its own under a key of its own, and one miss is enough to make the loop anew: why
+//! the loop was traced is said of all of them together.
+
+use std::rc::Rc;
+
+use super::difference::{Difference, Explanation};
+use super::predict::Simulation;
+use crate::case::Layer;
+
+/// The component of a key that is the function itself.
+const FUNCTION: &str = "function";
+
+/// What became of one of the functions.
+pub(super) struct LookedUp {
+    /// The parameter to which it was given.
+    pub name: String,
+    /// The function for a reader.
+    pub text: String,
+    pub found: bool,
+    /// Why not, if a key of its own or of one that looks the same is there.
+    pub explanation: Option<Explanation>,
+}
+
+/// The functions of earlier calls, for a reader, by their parameters; each with the number of the call.
+pub(super) type Given = Vec<(usize, Rc<[(String, String)]>)>;
+
+/// So many calls with other functions are remembered.
+const REMEMBERED: usize = 256;
+
+impl Simulation<'_> {
+    /// Notes of a call's functions, in their order, why some were not found.
+    pub(super) fn explain_functions(&mut self, looked_up: Vec<LookedUp>) {
+        if looked_up.is_empty() {
+            return;
+        }
+        let texts: Rc<[_]> = looked_up.iter().map(|it| (it.name.clone(), it.text.clone())).collect();
+        let is_known = self.explanations.iter().any(|explanation| explanation.layer == Layer::Trace);
+        let missed = || looked_up.iter().filter(|it| !it.found);
+        let nearest = missed().filter_map(|it| it.explanation.as_ref()).map(|it| it.nearest).max();
+        let before = match nearest {
+            Some(nearest) => self.given.iter().rfind(|(call, _)| *call == nearest),
+            // The one that has most of the functions, the last of several.
+            None => self.given.iter().filter(|(call, _)| *call != self.calls).max_by_key(|(call, before)| {
+                (before.iter().filter(|function| texts.contains(function)).count(), *call)
+            }),
+        };
+        let nearest = nearest.or_else(|| before.map(|(call, _)| *call));
+        let before = before.map(|(_, before)| Rc::clone(before));
+        if let Some(nearest) = nearest.filter(|_| !is_known) {
+            let mut differences: Vec<Difference> = Vec::new();
+            for LookedUp { name, text, explanation, .. } in missed() {
+                let found = match explanation {
+                    Some(explanation) => explanation.differences.clone(),
+                    None => {
+                        let was = before.iter().flat_map(|before| before.iter()).find(|(known, _)| known == name);
+                        let other = was.filter(|(_, was)| was != text);
+                        other.map(|(_, was)| Difference::new("", FUNCTION, was, text)).into_iter().collect()
+                    }
+                };
+                for mut difference in found {
+                    if difference.component == FUNCTION {
+                        difference.path.clone_from(name);
+                    }
+                    if !differences.contains(&difference) {
+                        differences.push(difference);
+                    }
+                }
+            }
+            if !differences.is_empty() {
+                self.explanations.push(Explanation { layer: Layer::Trace, nearest, differences });
+            }
+        }
+        if missed().next().is_some() && self.given.last().is_none_or(|(call, _)| *call != self.calls) {
+            if self.given.len() >= REMEMBERED {
+                self.given.remove(0);
+            }
+            self.given.push((self.calls, texts));
+        }
+    }
+}
