@@ -272,9 +272,12 @@ impl Recorded {
         let missed = &self.observed.missed;
         let has_run =
             missed.contains(Layer::Compile) || !missed.contains(Layer::Trace) && !missed.contains(Layer::Lower);
-        let class = self.observed.error.as_ref().map(|error| error.class.as_str());
-        // XLA's, jax's and equinox's; Python's own is what jax raises before.
-        has_run && class.is_some_and(|class| class.ends_with("RuntimeError") && class != "RuntimeError")
+        let is_of_the_run = |RaisedError { class, message }: &RaisedError| {
+            // XLA's, jax's and equinox's; Python's own is what jax raises before, but where the fast path hands on what XLA
+            // says as a ValueError.
+            class.ends_with("RuntimeError") && class != "RuntimeError" || message.starts_with("INTERNAL: ")
+        };
+        has_run && self.observed.error.as_ref().is_some_and(is_of_the_run)
     }
 
     /// The class of the error that kept the call from being looked up, traced, lowered or compiled.

@@ -171,10 +171,11 @@ fn a_hit_under_another_flag_is_perhaps_stale() {
 
 /// What a program raises as it runs is no miss of a cache, and what was made for it is there afterwards.
 #[rstest]
-#[case("XlaRuntimeError", true)]
-#[case("ValueError", false)]
-fn an_error_of_the_program_itself(#[case] class: &str, #[case] as_it_ran: bool) {
-    let raised = format!(r#"{{"error": {{"class": "{class}", "message": ""}}, "#);
+#[case("XlaRuntimeError", "", true)]
+#[case("ValueError", "INTERNAL: CpuCallback error calling callback", true)]
+#[case("ValueError", "", false)]
+fn an_error_of_the_program_itself(#[case] class: &str, #[case] message: &str, #[case] as_it_ran: bool) {
+    let raised = format!(r#"{{"error": {{"class": "{class}", "message": "{message}"}}, "#);
     let lines = [
         first("jax.jit", r#""f32[2]""#, "").replacen('{', &raised, 1),
         line("jax.jit", r#""f32[2]""#, "", "").replacen('{', &raised, 1),
