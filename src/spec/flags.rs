@@ -81,7 +81,8 @@ pub struct FlagEffect {
     /// Whether what is called under it is never taken up by the fast path.
     #[serde(default)]
     pub never_fast: bool,
-    /// Whether that is so of what has a PRNG key among its arguments or outputs.
+    /// Whether that is so of what has a PRNG key among its arguments or outputs. What was called before without the flag is as
+    /// fast as ever, so that a pair whose second call alone has it is like others.
     #[serde(default)]
     pub never_fast_with_keys: bool,
     /// Whether a call runs the body as it stands and looks at no cache.
@@ -113,10 +114,10 @@ pub struct FlagEffect {
 impl FlagEffect {
     /// Whether it does anything but being part of keys and being seen.
     pub(super) fn does_more(&self) -> bool {
-        let Self { stands_for, keys: _, seen: _, never_fast, never_fast_with_keys, .. } = self;
-        let Self { bypasses, makes_loops_anew, traces, returns_no, .. } = self;
+        let Self { stands_for, keys: _, seen: _, never_fast, bypasses, makes_loops_anew, traces, returns_no, .. } =
+            self;
         let raises = [&self.trace_raises, &self.miss_raises, &self.run_raises].into_iter().any(Option::is_some);
-        let bends = *never_fast || *never_fast_with_keys || *bypasses || *makes_loops_anew;
+        let bends = *never_fast || *bypasses || *makes_loops_anew;
         stands_for.is_some() || bends || raises || !traces.is_empty() || !returns_no.is_empty()
     }
 }
