@@ -43,6 +43,8 @@ pub struct Ambient {
     /// What is done with these files.
     pub files: Files,
     pub never_fast: bool,
+    /// Whether what is called with a PRNG key is never taken up by the fast path.
+    pub never_fast_with_keys: bool,
     pub bypasses: bool,
     /// Whether the program of an eager loop is made anew.
     pub makes_loops_anew: bool,
@@ -170,6 +172,7 @@ impl Ambient {
             keys,
             seen,
             never_fast,
+            never_fast_with_keys,
             bypasses,
             makes_loops_anew,
             trace_raises,
@@ -189,6 +192,7 @@ impl Ambient {
             self.seen.push(text.to_owned());
         }
         self.never_fast |= never_fast;
+        self.never_fast_with_keys |= never_fast_with_keys;
         self.bypasses |= bypasses;
         self.makes_loops_anew |= makes_loops_anew;
         self.trace_raises = self.trace_raises.take().or_else(|| trace_raises.clone());

@@ -440,8 +440,14 @@ impl<'c> Sorter<'c> {
     fn partition_root(&self, trees: Vec<(Flat, bool)>, given: bool, sorted: &mut Partition, found: &mut Found) {
         let mut treedefs = Vec::new();
         sorted.roots.push(trees.iter().map(|(flat, _)| flat.leaves.len()).sum());
+        // `device` and `backend` say where all of them are.
+        let everywhere = match &self.call.options.in_shardings {
+            Some(InShardings::All(place)) => Some(Shardings::All(place.clone())),
+            _ => None,
+        };
         for (Flat { leaves, treedef }, used) in trees {
-            let argument = Argument { tree: &treedef.tree, asked: None, before: 0, kept: used, donated: given };
+            let asked = everywhere.as_ref();
+            let argument = Argument { tree: &treedef.tree, asked, before: 0, kept: used, donated: given };
             let mut recent = Recent::default();
             for (node, value) in leaves {
                 let role = self.call.views.role(&value);

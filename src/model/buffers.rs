@@ -9,7 +9,7 @@ use super::ambient::Ambient;
 use super::arguments::Arguments;
 use super::leaf::Leaf;
 use super::object::{Kind, Obj, Raised};
-use super::running::devices;
+use super::running::{devices, split};
 use crate::case::{Library, Placement};
 use crate::spec::Profile;
 
@@ -59,17 +59,23 @@ impl Gone {
             return;
         }
         let devices = devices(arguments, ambient);
-        let stays = |at: &Placement| at.devices() == devices;
+        let stays = |at: &Placement, asked: Option<&Placement>| {
+            asked.map_or_else(|| at.devices() == devices, |asked| at.devices() == asked.devices())
+        };
         let leaves = Rc::make_mut(&mut arguments.leaves);
         for i in 0..leaves.len() {
             let among = |objects: &[Obj]| objects.iter().any(|object| is_object(&leaves.get(i), object));
             let (deleted, donated) = (among(&self.deleted), among(&self.donated));
             if deleted || donated {
                 leaves.change(i, |leaf| {
+                    let asked = leaf.asked.clone();
                     let errors = leaf.errors.get_or_insert_default();
                     errors.kept = leaf.kept.then(|| Raised::new("RuntimeError"));
                     match &profile.donated_again {
-                        Some(class) if !deleted && leaf.aval.placement.as_ref().is_some_and(stays) => {
+                        Some(class)
+                            if !deleted
+                                && leaf.aval.placement.as_ref().is_some_and(|at| stays(at, asked.as_deref())) =>
+                        {
                             errors.fast = leaf.kept.then(|| Raised::new(class))
                         }
                         _ => leaf.never_fast = true,
@@ -88,18 +94,27 @@ pub fn uses_a_donated_one(arguments: &Arguments, ambient: &Ambient) -> bool {
     })
 }
 
+/// Whether what lies at `at` is a part of itself where it was asked for: as it is split, or a whole among others.
+fn is_as_asked(at: &Placement, asked: &Placement) -> bool {
+    let (own, wanted) = (at.devices(), asked.devices());
+    split(at) == split(asked) && (own == wanted || own.len() == 1 && wanted.contains(&own[0]))
+}
+
 fn is_object(leaf: &Leaf<'_>, object: &Obj) -> bool {
     leaf.object.is_some_and(|known| Rc::ptr_eq(known, object))
 }
 
-/// The leaves whose buffers are donated, by number: not those that the program doesn't have, and not those that are on none
-/// of its devices, of which a copy is.
+/// The leaves whose buffers are donated, by number: not those that the program doesn't have, and not those that are elsewhere
+/// than the program has them, of which a copy is.
 pub fn given<'a>(arguments: &'a Arguments, ambient: &Ambient) -> impl Iterator<Item = (usize, Leaf<'a>)> {
     let any = arguments.leaves.iter().any(|leaf| leaf.donated);
     let devices = if any { devices(arguments, ambient) } else { Vec::new() };
     arguments.leaves.iter().enumerate().filter(move |(_, leaf)| {
         let on_a_device = |object: &Obj| matches!(&**object, Kind::Array(array) if matches!(array.library, Library::Jax { .. } | Library::Key { .. }));
-        let is_there = |at: &Placement| at.devices().iter().any(|device| devices.contains(device));
+        let is_there = |at: &Placement| match leaf.asked.as_deref() {
+            Some(asked) => is_as_asked(at, asked),
+            None => at.devices().iter().any(|device| devices.contains(device)),
+        };
         leaf.donated
             && leaf.kept
             && leaf.object.is_some_and(on_a_device)

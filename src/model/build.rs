@@ -12,8 +12,8 @@ use super::python;
 use super::treedef::Label;
 use super::view::FEW;
 use crate::case::{
-    Array, Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm, Value,
-    Wrapper,
+    ArgName, Array, Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm,
+    Value, Wrapper,
 };
 
 /// Why an object can't be made.
@@ -40,6 +40,8 @@ pub struct Namespace {
     classes: FxHashMap<Name, Rc<ClassObject>>,
     /// The classes as objects, each one however it is reached.
     class_objects: FxHashMap<Name, Obj>,
+    /// The functions that are their methods, by the class that defines them.
+    class_methods: RefCell<FxHashMap<Name, Obj>>,
     objects: FxHashMap<Name, Obj>,
     /// The objects that can't be made, in order.
     unmade: IndexMap<Name, BuildError>,
@@ -60,6 +62,7 @@ impl Namespace {
         let mut namespace = Self {
             classes: FxHashMap::default(),
             class_objects: FxHashMap::default(),
+            class_methods: RefCell::default(),
             objects: FxHashMap::default(),
             unmade: IndexMap::new(),
             outputs: Vec::new(),
@@ -283,6 +286,12 @@ impl Namespace {
             Form::Method(method) => {
                 let of = self.build(&method.of)?;
                 match &*of {
+                    // What is no instance's is a plain function, the same one for whoever inherits it.
+                    Kind::Class(class) if !matches!(class.root(), Class::Subclass { .. }) && method.name.is_none() => {
+                        let mut methods = self.class_methods.borrow_mut();
+                        let made = methods.entry(class.defining().name.clone());
+                        return Ok(Rc::clone(made.or_insert_with(|| Rc::new(unbound_method()))));
+                    }
                     Kind::Record { class, .. } if matches!(class.root(), Class::Module { .. }) => {
                         Kind::ModuleMethod(of)
                     }
@@ -358,6 +367,19 @@ impl Namespace {
         }
         Ok(object)
     }
+}
+
+/// The method that every class of a case has, as the class has it.
+fn unbound_method() -> Kind {
+    let params = ["self", "*args", "**kwargs"]
+        .into_iter()
+        .map(|name| ArgName::try_from(name.to_owned()).map(Param::Plain).expect("the name of a parameter"));
+    Kind::Function(Box::new(Function {
+        name: Some("method".to_owned()),
+        definition: "method".into(),
+        params: Some(params.collect()),
+        ..Function::default()
+    }))
 }
 
 fn function(definition: &str) -> Kind {

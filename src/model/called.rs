@@ -42,7 +42,7 @@ pub fn raises(
             if NOT_FOR_TRACERS.contains(&library) {
                 return of_tracers(&format!("`{name}`"));
             }
-            None
+            is_of_a_class(name).then(|| format!("what `{name}` makes of a tracer, which a class has"))
         }
         Kind::ScalarType(dtype) => return of_tracers(&format!("the scalar type of {dtype}")),
         Kind::Class(class) => match class.root() {
@@ -73,6 +73,13 @@ fn tracers(
     let are_arrays = args.iter().all(|arg| arg.is_number()) && leaves.iter().all(|leaf| leaf.aval.prng.is_none());
     (call.kwargs.is_empty() && leaves.len() == args.len() && are_arrays)
         .then(|| leaves.iter().map(|leaf| (leaf.aval.shape.clone(), leaf.aval.dtype)).collect())
+}
+
+/// Whether it is found in a class of a library, as `jax.Array.sum` is: a function of an instance, which a tracer need not be.
+fn is_of_a_class(name: &str) -> bool {
+    let mut holders: Vec<&str> = name.split('.').skip(1).collect();
+    holders.pop();
+    holders.iter().any(|holder| holder.starts_with(char::is_uppercase) || matches!(*holder, "ndarray" | "ufunc"))
 }
 
 /// Whether what is called in the end is a library's own function.

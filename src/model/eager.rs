@@ -184,6 +184,11 @@ fn is_callable(object: &Obj) -> bool {
     !is_data && !object.is_number()
 }
 
+/// Whether it has no children, whatever they are.
+fn is_leaf(object: &Obj) -> bool {
+    object.is_number() || matches!(**object, Kind::None | Kind::Str(_) | Kind::Object { .. } | Kind::Function(_))
+}
+
 /// Whether a leaf has no `shape`, as Python's own numbers have none.
 fn has_no_shape(leaf: &Obj, x64: bool) -> bool {
     use LeafKind::{BigInt, NumberSubclass, Other, PythonBool, PythonNumber};
@@ -356,6 +361,14 @@ impl Simulation<'_> {
             let Some(returned) = stated else { continue };
             let carry = match &**returned {
                 Kind::Tuple(pair) if parts.scans && pair.len() == 2 => &pair[0],
+                Kind::List(pair) if parts.scans && pair.len() == 2 => &pair[0],
+                Kind::Namedtuple(_, pair) if parts.scans && self.profile.pairs_are_of_any_class && pair.len() == 2 => {
+                    &pair[0]
+                }
+                Kind::Tuple(_) | Kind::List(_) | Kind::Namedtuple(..) if parts.scans => return Err(type_error()),
+                _ if parts.scans && self.profile.pairs_are_of_any_class && !is_leaf(returned) => {
+                    return unknown("a scan whose body returns another pair than a tuple or a list");
+                }
                 _ if parts.scans => return Err(type_error()),
                 _ => returned,
             };

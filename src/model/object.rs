@@ -67,6 +67,11 @@ impl ClassObject {
         self.base.as_ref().map_or(&self.class, |base| base.root())
     }
 
+    /// The outermost base in the case, or itself.
+    pub fn defining(&self) -> &Self {
+        self.base.as_ref().map_or(self, |base| base.defining())
+    }
+
     /// Whether it is `other` or a subclass.
     pub fn derives_from(self: &Rc<Self>, other: &Rc<Self>) -> bool {
         Rc::ptr_eq(self, other) || self.base.as_ref().is_some_and(|base| base.derives_from(other))

@@ -339,6 +339,10 @@ impl<'c> Simulation<'c> {
             Via::Vmap | Via::Grad | Via::Jvp if self.profile.arguments == ArgumentStyle::AsWritten => {
                 Some(passed(self.profile, call.via, &invocation))
             }
+            // What nnx.jit makes of the function is called inside of a trace, with tracers for its statics.
+            Via::EvalShape if self.profile.keyed_by == KeyedBy::Wrapper && has_statics(options) => {
+                Some(passed(self.profile, Via::MakeJaxpr, &invocation))
+            }
             _ => None,
         };
         let (args, kwargs, refused) = match &passed_on {
@@ -365,6 +369,10 @@ impl<'c> Simulation<'c> {
         }
         if let Some(raised) = unfit {
             sorted = Err(raised);
+        }
+        // Which is looked for in each call.
+        if sorted.is_ok() && asked.backend.as_deref().is_some_and(|platform| platform != "cpu") {
+            sorted = Err(Raised::new("RuntimeError"));
         }
         let owner = match &itself {
             Some(wrapper) => Rc::clone(wrapper),
@@ -715,4 +723,9 @@ impl<'c> Simulation<'c> {
         options.static_argnums.retain(|number| *number >= 0);
         Some(sort(self.profile, &Invocation { options: &options, ..*call }))
     }
+}
+
+/// Whether a wrapper with these options has static arguments.
+fn has_statics(options: &JitOptions) -> bool {
+    !options.static_argnums.is_empty() || !options.static_argnames.is_empty()
 }

@@ -98,10 +98,14 @@ pub(super) fn shardings_are_known(
     ambient: &Ambient,
 ) -> Result<Option<Raised>, ModelError> {
     let unknown = |what: &str| Err(ModelError::Unsupported(format!("in_shardings and out_shardings {what}")));
-    if profile.arguments != ArgumentStyle::AsWritten {
+    if profile.arguments != ArgumentStyle::AsWritten && !options.moves() {
         return unknown(&format!("of {}", profile.profile));
     }
-    if !matches!(call.via, Via::Call | Via::Trace | Via::Lower | Via::Compile) {
+    let is_split = |at: &Placement| at.sharding.is_some();
+    let in_parts = arguments.leaves.iter().filter_map(|leaf| leaf.asked.clone()).any(|at| is_split(&at))
+        || options.out_shardings.iter().flat_map(Shardings::iter).any(is_split);
+    // A vmap puts a dimension in front of what is split.
+    if in_parts && !matches!(call.via, Via::Call | Via::Trace | Via::Lower | Via::Compile) {
         return unknown("under a transformation");
     }
     if ambient.guarded {

@@ -11,12 +11,12 @@ use std::rc::Rc;
 use super::arguments::{Arguments, Invocation, statics};
 use super::flatten::{FlattenErrors, flatten};
 use super::leaf::{Aval, Leaf};
-use super::object::{Kind, Obj, Raised};
+use super::object::{ClassObject, Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::treedef::Root;
 use super::view::{aval, leaf_kind};
-use crate::case::{Name, Via};
-use crate::spec::{LeafKind, Profile, WithoutTangents};
+use crate::case::{Class, Name, Via};
+use crate::spec::{LeafKind, ModuleHash, Profile, WithoutTangents};
 
 /// The arguments that a wrapper is called with.
 pub type Passed = (Vec<Obj>, Vec<(Name, Obj)>);
@@ -73,7 +73,7 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
 /// An argument with tracers for its leaves, as what is static looks at it; notes whether a leaf has no dimension to be mapped.
 fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mut bool) -> Result<Obj, Raised> {
     let words = &profile.transformations;
-    let mut has_tracer = false;
+    let (mut has_tracer, mut has_literal_array) = (false, false);
     for (_, leaf) in flatten(Root::Called("static".into()), value, &FlattenErrors::of(profile))?.leaves {
         let kind = leaf_kind(&leaf, x64);
         let aval = aval(&leaf, x64).filter(|_| !matches!(kind, LeafKind::Other | LeafKind::ForeignArray));
@@ -84,6 +84,7 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
             return Err(Raised::new(class));
         }
         has_tracer |= match (via, aval) {
+            (_, None) if kind == LeafKind::ForeignArray => return Err(Raised::new("TypeError")),
             (Via::Vmap, None) => return Err(Raised::new(&words.other_under_vmap)),
             (Via::Grad, None) => return Err(Raised::new(&words.other_under_grad)),
             (_, None) => return Err(Raised::new("TypeError")),
@@ -91,12 +92,21 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
                 *is_too_small |= aval.shape.is_empty();
                 true
             }
-            (Via::Grad, Some(aval)) => has_tangent(&aval),
+            (Via::Grad, Some(aval)) => {
+                let is_numpy = matches!(kind, LeafKind::NumpyArray | LeafKind::NumpyScalar);
+                has_literal_array |= words.makes_literals && is_numpy && !has_tangent(&aval);
+                has_tangent(&aval)
+            }
             (Via::Jvp, Some(aval)) if !has_tangent(&aval) => return Err(Raised::new("TypeError")),
             (_, Some(_)) => true,
         };
     }
+    let is_literal = via == Via::Grad && words.makes_literals;
     Ok(match (has_tracer, words.tracers_are_hashable) {
+        _ if has_literal_array => Rc::new(Kind::List(Vec::new().into())),
+        (false, _) if is_literal && matches!(**value, Kind::Int(_)) => {
+            Rc::new(Kind::Derived { class: typed_int(), base: Rc::clone(value) })
+        }
         (false, _) => Rc::clone(value),
         // A tracer is new each time, and nothing but itself; what holds it may still be unhashable.
         (true, true) if !matches!(**value, Kind::List(_) | Kind::Set(_) | Kind::Dict(_)) => {
@@ -104,6 +114,18 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
         }
         (true, _) => Rc::new(Kind::List(Vec::new().into())),
     })
+}
+
+/// The class of the ints that jax makes of ints (`jax/_src/literals.py`).
+fn typed_int() -> Rc<ClassObject> {
+    thread_local! {
+        static TYPED_INT: Rc<ClassObject> = {
+            let name = |name: &str| Name::new(name.to_owned()).expect("the name of a class");
+            let class = Class::Subclass { of: name("int") };
+            Rc::new(ClassObject { name: name("TypedInt"), class, base: None, hashed: ModuleHash::default() })
+        };
+    }
+    TYPED_INT.with(Rc::clone)
 }
 
 /// Whether there is a derivative by it.

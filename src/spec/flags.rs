@@ -81,6 +81,10 @@ pub struct FlagEffect {
     /// Whether what is called under it is never taken up by the fast path.
     #[serde(default)]
     pub never_fast: bool,
+    /// Whether that is so of what has a PRNG key among its arguments or outputs. What was called before without the flag is as
+    /// fast as ever, so that a pair whose second call alone has it is like others.
+    #[serde(default)]
+    pub never_fast_with_keys: bool,
     /// Whether a call runs the body as it stands and looks at no cache.
     #[serde(default)]
     pub bypasses: bool,

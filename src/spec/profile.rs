@@ -104,6 +104,16 @@ pub struct Profile {
     /// Whether a compiled object takes arguments that are committed to other devices than it was compiled for.
     #[serde(default)]
     pub compiled_overlooks_devices: bool,
+    /// What is raised of a returned dict that can't be sorted, where that isn't what an argument raises.
+    #[serde(default)]
+    pub unsortable_returned: Option<String>,
+    /// What is raised instead of the `TypeError` for a third or fourth output of no valid type, where the message takes parts of
+    /// the debug info for the outputs' names.
+    #[serde(default)]
+    pub misreported_returns: Option<String>,
+    /// Whether a scan takes whatever has two children for the pair that its body returns.
+    #[serde(default)]
+    pub pairs_are_of_any_class: bool,
     /// What the fast path raises for an array that was donated, where it doesn't see that it is deleted.
     #[serde(default)]
     pub donated_again: Option<String>,
@@ -193,6 +203,9 @@ pub struct Transformations {
     pub overflows_under: Vec<Via>,
     /// Whether a tracer can be hashed, and so be a static argument, which is another one each time.
     pub tracers_are_hashable: bool,
+    /// Whether `jax.vjp` makes objects of jax's own of numbers that have no tangent: of an int one of a subclass, of what is
+    /// NumPy's one that has no hash.
+    pub makes_literals: bool,
     /// What is lowered where nothing among the arguments has a tangent.
     pub without_tangents: WithoutTangents,
     /// The exception of `jax.vmap` for a body with a `jax.pure_callback`, if it is one.
@@ -211,6 +224,7 @@ impl Default for Transformations {
             struct_under_grad: None,
             overflows_under: Vec::new(),
             tracers_are_hashable: false,
+            makes_literals: false,
             without_tangents: WithoutTangents::default(),
             pure_callback_under_vmap: None,
             refuse_compiler_options: Vec::new(),

@@ -154,7 +154,7 @@ def _subclass(name: str, base: Made) -> type:
 
 
 def _plain(name: str, spec: dict[str, Any]) -> type:
-    def __init__(self: Any, value: Any, hash_: int) -> None:
+    def __init__(self: Any, value: Any, hash_: int = 0) -> None:
         self.value, self.hash = value, hash_
 
     namespace: dict[str, Any] = {"__init__": __init__, **_method()}

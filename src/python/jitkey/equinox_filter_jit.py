@@ -10,7 +10,7 @@ from typing import Any
 import equinox
 import jax
 
-from . import observe
+from . import jax_jit, observe
 from .errors import Unsupported
 
 name = "equinox.filter_jit"
@@ -41,7 +41,7 @@ def wrap(function: Any, options: dict[str, Any]) -> Any:
     for option in ("in_shardings", "out_shardings"):
         if option in options:
             raise Unsupported(f"the option {option}, whose trees are those of the wrapper inside")
-    return equinox.filter_jit(function, **options)
+    return equinox.filter_jit(function, **jax_jit.placed(options))
 
 
 def entry(wrapper: Any, via: str) -> Callable[..., Any]:
