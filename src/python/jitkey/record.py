@@ -201,6 +201,8 @@ def _array(value: jax.Array) -> Any:
 
 def placement(sharding: jax.sharding.Sharding) -> dict[str, Any]:
     """The sharding as a case writes where something is. Raises `Unsupported` for what it has no words for."""
+    if isinstance(sharding, jax.sharding.NamedSharding) and not isinstance(sharding.mesh, jax.sharding.Mesh):
+        raise Unsupported("recording a placeholder on an abstract mesh")
     devices = list(sharding.device_set)
     usual = (None, devices[0].default_memory().kind)
     kind = {} if sharding.memory_kind in usual else {"memory_kind": sharding.memory_kind}
@@ -226,10 +228,14 @@ def is_axis(name: Any) -> bool:
 
 def _named_sharding(sharding: jax.sharding.NamedSharding) -> dict[str, Any]:
     mesh, spec, explicit = sharding.mesh, sharding.spec, explicit_axes(sharding.mesh)
+    unsaid = Unsupported(f"recording an array of the sharding {' '.join(str(sharding).split())}")
+    # It can't be looked at part by part then.
+    if getattr(spec, "unreduced", None) or getattr(spec, "reduced", None):
+        raise unsaid
     splits = [list(split) if isinstance(split, tuple) else split for split in spec]
     said = all(map(is_axis, mesh.axis_names)) and all(split is None or isinstance(split, (str, list)) for split in splits)
-    if explicit is None or not said or getattr(spec, "unreduced", None) or getattr(spec, "reduced", None):
-        raise Unsupported(f"recording an array of the sharding {' '.join(str(sharding).split())}")
+    if explicit is None or not said:
+        raise unsaid
     form = {"mesh": dict(mesh.shape), "spec": splits}
     form |= {"explicit": explicit} if explicit else {}
     return {**form, "devices": [device.id for device in mesh.devices.flat]} if isinstance(mesh, jax.sharding.Mesh) else form
