@@ -21,7 +21,7 @@ use super::table::{NEVER_FAST, Program};
 use super::treedef::Root;
 use super::view::leaf_kind;
 use crate::case::{Dtype, JitOptions, Layer, LayerSet, Library, Name, Placement};
-use crate::spec::{LeafKind, Parameter, TableName};
+use crate::spec::{LeafKind, Parameter, Profile, TableName};
 
 /// Why a call has no set of missed layers.
 pub enum Stopped {
@@ -266,7 +266,7 @@ impl Simulation<'_> {
         } else {
             self.branches_agree(&parts, call, &given.values)?;
         }
-        let primitive = Rc::new(Primitive { jaxprs, steps, options: options(parameters, &others, steps)? });
+        let primitive = Rc::new(Primitive { jaxprs, steps, options: options(parameters, &others, steps, self.profile)? });
         let anew = call.ambient.makes_loops_anew;
         let program = if anew { self.new_program(Rc::default()) } else { self.primitive(&primitive) };
         if let Some((leaf, traits)) = chosen {
@@ -601,7 +601,12 @@ fn truth(value: &Kind) -> Option<bool> {
 }
 
 /// The parameters that options of a loop set otherwise than usual. They are looked at when the body was traced.
-fn options(parameters: &[Parameter], given: &[Setting], steps: Option<u64>) -> Result<Vec<String>, Stopped> {
+fn options(
+    parameters: &[Parameter],
+    given: &[Setting],
+    steps: Option<u64>,
+    profile: &Profile,
+) -> Result<Vec<String>, Stopped> {
     let mut options = Vec::new();
     for (name, value) in given {
         let unroll = match (*name, &**value) {
@@ -620,9 +625,8 @@ fn options(parameters: &[Parameter], given: &[Setting], steps: Option<u64>) -> R
             _ => return unknown("options of a loop other than reverse and unroll"),
         };
         match unroll {
-            0 => return unknown("unroll=0, which jax refused before 0.8"),
             1 => {}
-            n if n < 0 => return Err(Raised::new("ValueError").into()),
+            n if n < profile.least_unroll.into() => return Err(Raised::new("ValueError").into()),
             n => options.push(format!("unroll={n}")),
         }
     }

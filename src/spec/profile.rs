@@ -114,6 +114,9 @@ pub struct Profile {
     /// Whether a scan takes whatever has two children for the pair that its body returns.
     #[serde(default)]
     pub pairs_are_of_any_class: bool,
+    /// The least number of steps that `unroll` may put together; 0 stands for all.
+    #[serde(default)]
+    pub least_unroll: u8,
     /// What the fast path raises for an array that was donated, where it doesn't see that it is deleted.
     #[serde(default)]
     pub donated_again: Option<String>,
