@@ -112,6 +112,14 @@ fn a_problem_is_explained(
     "<bound method Net.apply of Net(width=4)>",
     "<bound method Net.apply of Net(width=8)>"
 )]
+#[case::a_class_that_was_defined_again(
+    r#"{"new": {"class": "Node", "children": [], "aux": {"new": {"class": "Net", "fields": {"width": 4, "name": null}}}}}"#,
+    r#"{"new": {"class": "Node", "children": [], "aux": {"new": {"class": "Net__2", "fields": {"width": 4, "name": null}}}}}"#,
+    "x.aux.__class__",
+    "Net",
+    "another Net"
+)]
+#[case::a_tuple_without_items(r#"{"tuple": [1]}"#, r#"{"tuple": []}"#, "x", "tuple of 1", "tuple of 0")]
 fn data_are_taken_apart(
     #[case] before: &str,
     #[case] after: &str,
@@ -122,7 +130,8 @@ fn data_are_taken_apart(
     let says = r#"{"classes": {"Node": {"node": {}}, "Graph": {"dataclass": {"data": [], "meta": ["a", "d"]}},
         "Graph__2": {"dataclass": {"data": [], "meta": ["a", "d", "bias"]}},
         "Drop": {"dataclass": {"data": [], "meta": ["deterministic", "rate"]}},
-        "Net": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}}},
+        "Net": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}},
+        "Net__2": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}}},
         "objects": {"net_1": {"new": {"class": "Net", "fields": {"width": 4, "name": null}}},
         "net_2": {"new": {"class": "Net", "fields": {"width": 8, "name": null}}},
         "apply_1": {"method": {"of": {"ref": "net_1"}, "name": "Net.apply"}},
