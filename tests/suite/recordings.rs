@@ -482,6 +482,26 @@ fn the_functions_of_a_loop_have_names(#[case] cond: &str, #[case] body: &str, #[
     assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
 }
 
+/// Two lambdas of one line look the same before Python 3.11, and none of them is near to the other in one call.
+#[test]
+fn the_functions_of_a_loop_can_look_the_same() {
+    let objects =
+        (1..5).map(|i| format!(r#""f_{i}": {{"def": {{"name": "<lambda>"}}}}"#)).collect::<Vec<_>>().join(", ");
+    let call = |one: u32, other: u32| {
+        format!(
+            r#"{{"api": "lax.cond", "name": "lax.cond", "at": "a.py:1", "from": "a.py:9",
+                "call": {{"args": [true, {{"ref": "f_{one}"}}, {{"ref": "f_{other}"}}, "f32[]"]}}, "missed": [{TRACED}]}}"#
+        )
+        .replace('\n', " ")
+    };
+    let first = call(1, 2).replacen('{', &format!(r#"{{"objects": {{{objects}}}, "#), 1);
+    let explained = explained(&[first, call(3, 4)]);
+    let again = &explained.calls[1];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let paths: Vec<_> = again.differences().iter().map(|found| found.path.as_str()).collect();
+    assert_eq!(paths, ["true_fun", "false_fun"], "{explained:#?}");
+}
+
 /// What was compiled beside the calls is counted by the line of the program, though no call is recorded.
 #[test]
 fn what_is_compiled_beside_the_calls_is_counted() {
