@@ -312,9 +312,34 @@ fn apart(path: String, component: &str, old: &Obj, new: &Obj, depth: u32, found:
         each_apart(&path, component, corresponding(old, new), depth - 1, found);
     }
     if found.len() == before {
-        let (old, new) = objects_told_apart(old, new);
-        found.push(Difference::new(path, component, old, new));
+        found.push(match defined_again(old, new) {
+            Some(class) => Difference::new(format!("{path}.__class__"), component, class, format!("another {class}")),
+            None => {
+                let (old, new) = objects_told_apart(old, new);
+                Difference::new(path, component, old, new)
+            }
+        });
     }
+}
+
+/// The class of two instances that hold the same, where it was defined again in between: a recording has numbered the second.
+fn defined_again<'o>(old: &'o Obj, new: &Obj) -> Option<&'o str> {
+    let class = |object: &'_ Obj| match &**object {
+        Kind::Record { class, .. } | Kind::Instance { class, .. } | Kind::Namedtuple(class, _) => {
+            Some(Rc::clone(class))
+        }
+        _ => None,
+    };
+    let (was, is) = (class(old)?, class(new)?);
+    let [before, after] = [(old, &was), (new, &is)].map(|(object, class)| {
+        let name = class.name.as_str();
+        python::repr(object).replacen(name, stem(name), 1)
+    });
+    let is_so = was.name != is.name && stem(was.name.as_str()) == stem(is.name.as_str()) && before == after;
+    let (Kind::Record { class, .. } | Kind::Instance { class, .. } | Kind::Namedtuple(class, _)) = &**old else {
+        return None;
+    };
+    is_so.then(|| stem(class.name.as_str()))
 }
 
 /// The same for each of the parts of what is at `path`.
@@ -432,8 +457,12 @@ impl<'k> Tree<'k> {
 
     fn word(&self, node: usize) -> String {
         let node = &self.nodes[node];
+        let holds_any = matches!(
+            node.kind,
+            NodeKind::Tuple | NodeKind::List | NodeKind::Dict | NodeKind::OrderedDict | NodeKind::DefaultDict
+        );
         match node.arity {
-            0 => node.word().to_owned(),
+            0 if !holds_any => node.word().to_owned(),
             n => format!("{} of {n}", node.word()),
         }
     }

@@ -68,6 +68,8 @@ impl Simulation<'_> {
                     }
                 }
             }
+            // What the functions are given follows.
+            differences.sort_by_key(|difference| difference.component != FUNCTION);
             if !differences.is_empty() {
                 self.explanations.push(Explanation { layer: Layer::Trace, nearest, differences });
             }

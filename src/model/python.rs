@@ -687,7 +687,12 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Tracer(value) => format!("a tracer of {}", repr(value)),
         Kind::Instance { class, value, .. } => {
             let value = value.borrow();
-            format!("{}({})", class.name, description(&value).map_or_else(|| repr(&value), str::to_owned))
+            let written = match &**value {
+                // What a recording says of a container.
+                Kind::Str(text) if text.starts_with(['{', '[', '(']) => Some(&**text),
+                _ => description(&value),
+            };
+            format!("{}({})", class.name, written.map_or_else(|| repr(&value), str::to_owned))
         }
         Kind::Array(array) => array.to_string(),
         // Without the address, so that an explanation is the same each time.

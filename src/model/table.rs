@@ -196,6 +196,7 @@ impl Entries {
         table: &Table,
         key: &Key,
         program: Option<Program>,
+        call: usize,
     ) -> Result<Option<(usize, Vec<Difference>)>, Raised> {
         let by = table.function;
         let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
@@ -209,7 +210,8 @@ impl Entries {
                 let (before, after) = told_apart(called, &now);
                 Difference::new("", "function", before, after)
             });
-            let is_one = |entry: &&Entry| program.is_none_or(|program| entry.program == program);
+            // What another function of the same loop has left in this very call is nothing earlier.
+            let is_one = |entry: &&Entry| entry.call != call && program.is_none_or(|program| entry.program == program);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
                 let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key, table)).collect();
                 // That another program was made above says nothing, and a call that failed left nothing to be found.

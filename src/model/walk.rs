@@ -189,7 +189,7 @@ impl<'c> Simulation<'c> {
             TableName::Compile => Layer::Compile,
             TableName::Infer | TableName::Resources | TableName::Persistent => return Ok(()),
         };
-        if let Some((nearest, differences)) = self.tables[i].nearest(function, table, key, program)? {
+        if let Some((nearest, differences)) = self.tables[i].nearest(function, table, key, program, self.calls)? {
             self.explanations.push(Explanation { layer, nearest, differences });
         }
         Ok(())

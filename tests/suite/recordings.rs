@@ -112,6 +112,14 @@ fn a_problem_is_explained(
     "<bound method Net.apply of Net(width=4)>",
     "<bound method Net.apply of Net(width=8)>"
 )]
+#[case::a_class_that_was_defined_again(
+    r#"{"new": {"class": "Node", "children": [], "aux": {"new": {"class": "Net", "fields": {"width": 4, "name": null}}}}}"#,
+    r#"{"new": {"class": "Node", "children": [], "aux": {"new": {"class": "Net__2", "fields": {"width": 4, "name": null}}}}}"#,
+    "x.aux.__class__",
+    "Net",
+    "another Net"
+)]
+#[case::a_tuple_without_items(r#"{"tuple": [1]}"#, r#"{"tuple": []}"#, "x", "tuple of 1", "tuple of 0")]
 fn data_are_taken_apart(
     #[case] before: &str,
     #[case] after: &str,
@@ -122,7 +130,8 @@ fn data_are_taken_apart(
     let says = r#"{"classes": {"Node": {"node": {}}, "Graph": {"dataclass": {"data": [], "meta": ["a", "d"]}},
         "Graph__2": {"dataclass": {"data": [], "meta": ["a", "d", "bias"]}},
         "Drop": {"dataclass": {"data": [], "meta": ["deterministic", "rate"]}},
-        "Net": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}}},
+        "Net": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}},
+        "Net__2": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}}},
         "objects": {"net_1": {"new": {"class": "Net", "fields": {"width": 4, "name": null}}},
         "net_2": {"new": {"class": "Net", "fields": {"width": 8, "name": null}}},
         "apply_1": {"method": {"of": {"ref": "net_1"}, "name": "Net.apply"}},
@@ -473,6 +482,26 @@ fn the_functions_of_a_loop_have_names(#[case] cond: &str, #[case] body: &str, #[
     });
     assert_eq!(said.collect::<Vec<_>>(), expected, "{explained:#?}");
     assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
+}
+
+/// Two lambdas of one line look the same before Python 3.11, and none of them is near to the other in one call.
+#[test]
+fn the_functions_of_a_loop_can_look_the_same() {
+    let objects =
+        (1..5).map(|i| format!(r#""f_{i}": {{"def": {{"name": "<lambda>"}}}}"#)).collect::<Vec<_>>().join(", ");
+    let call = |one: u32, other: u32| {
+        format!(
+            r#"{{"api": "lax.cond", "name": "lax.cond", "at": "a.py:1", "from": "a.py:9",
+                "call": {{"args": [true, {{"ref": "f_{one}"}}, {{"ref": "f_{other}"}}, "f32[]"]}}, "missed": [{TRACED}]}}"#
+        )
+        .replace('\n', " ")
+    };
+    let first = call(1, 2).replacen('{', &format!(r#"{{"objects": {{{objects}}}, "#), 1);
+    let explained = explained(&[first, call(3, 4)]);
+    let again = &explained.calls[1];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let paths: Vec<_> = again.differences().iter().map(|found| found.path.as_str()).collect();
+    assert_eq!(paths, ["true_fun", "false_fun"], "{explained:#?}");
 }
 
 /// What was compiled beside the calls is counted by the line of the program, though no call is recorded.

@@ -25,9 +25,15 @@ def body(function: Any) -> Any:
             function = function.__func__
         elif hasattr(function, "__wrapped__") and not (isinstance(function, types.FunctionType) and is_program(function.__code__)):
             function = function.__wrapped__
+        elif type(function) is _JITTED:
+            # A copy of a jitted function has no attributes.
+            function = function.__getstate__().get("fun")
         else:
             break
     return function
+
+
+_JITTED = type(jax.jit(lambda: None))
 
 
 def is_program(written: types.CodeType) -> bool:
