@@ -650,7 +650,7 @@ mod tests {
         "steps:\n\
          - call: {args: [{dict: {a: \"f32[2]\", b: {tuple: []}}}]}\n\
          - call: {args: [{dict: {a: \"f32[2]\"}}]}\n",
-        &["structure at args[0]['b']: absent was tuple"]
+        &["structure at args[0]['b']: absent was tuple of 0"]
     )]
     #[case::keys_in_another_order(
         "jax.jit",

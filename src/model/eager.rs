@@ -266,7 +266,8 @@ impl Simulation<'_> {
         } else {
             self.branches_agree(&parts, call, &given.values)?;
         }
-        let primitive = Rc::new(Primitive { jaxprs, steps, options: options(parameters, &others, steps, self.profile)? });
+        let primitive =
+            Rc::new(Primitive { jaxprs, steps, options: options(parameters, &others, steps, self.profile)? });
         let anew = call.ambient.makes_loops_anew;
         let program = if anew { self.new_program(Rc::default()) } else { self.primitive(&primitive) };
         if let Some((leaf, traits)) = chosen {

@@ -137,6 +137,7 @@ fn scripts_do_what_their_cases_say(#[case] implementation: &str, #[case] file: &
     let known = |line: &str| {
         [
             "the target lax.",
+            "the target flax.nnx.jit",
             "a use under grad, jvp or make_jaxpr",
             "a function whose body has an effect",
             "a stale hit of a compiled object",

@@ -36,7 +36,12 @@ impl Writer<'_> {
         }
         let used = names.into_iter().filter(|name| def.uses.as_ref().is_none_or(|uses| uses.contains(name)));
         let used: Vec<_> = used.map(ToString::to_string).collect();
-        Ok(format!("def {name}({}):\n    return body({})", written.join(", "), used.join(", ")))
+        let body = format!("body({})", used.join(", "));
+        let body = match &def.returns {
+            None => format!("return {body}"),
+            Some(returned) => format!("{body}\n    return {}", self.value(returned)?),
+        };
+        Ok(format!("def {name}({}):\n    {body}", written.join(", ")))
     }
 
     /// The name of a function that executes the `def` anew each time it is called.
