@@ -324,22 +324,20 @@ fn apart(path: String, component: &str, old: &Obj, new: &Obj, depth: u32, found:
 
 /// The class of two instances that hold the same, where it was defined again in between: a recording has numbered the second.
 fn defined_again<'o>(old: &'o Obj, new: &Obj) -> Option<&'o str> {
-    let class = |object: &'_ Obj| match &**object {
+    let (was, is) = (class_name(old)?, class_name(new)?);
+    let [before, after] =
+        [(old, was), (new, is)].map(|(object, name)| python::repr(object).replacen(name, stem(name), 1));
+    (was != is && stem(was) == stem(is) && before == after).then(|| stem(was))
+}
+
+/// What the class of an instance is called in the case.
+fn class_name(object: &Obj) -> Option<&str> {
+    match &**object {
         Kind::Record { class, .. } | Kind::Instance { class, .. } | Kind::Namedtuple(class, _) => {
-            Some(Rc::clone(class))
+            Some(class.name.as_str())
         }
         _ => None,
-    };
-    let (was, is) = (class(old)?, class(new)?);
-    let [before, after] = [(old, &was), (new, &is)].map(|(object, class)| {
-        let name = class.name.as_str();
-        python::repr(object).replacen(name, stem(name), 1)
-    });
-    let is_so = was.name != is.name && stem(was.name.as_str()) == stem(is.name.as_str()) && before == after;
-    let (Kind::Record { class, .. } | Kind::Instance { class, .. } | Kind::Namedtuple(class, _)) = &**old else {
-        return None;
-    };
-    is_so.then(|| stem(class.name.as_str()))
+    }
 }
 
 /// The same for each of the parts of what is at `path`.

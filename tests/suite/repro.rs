@@ -132,7 +132,7 @@ fn scripts_do_what_their_cases_say(#[case] implementation: &str, #[case] file: &
     let folder = tempfile::tempdir().unwrap();
     let file = format!("{}/{file}", env!("CARGO_MANIFEST_DIR"));
     let output = jitkey(folder.path(), &["repro", &file, "-o", "."]);
-    // There are no scripts for loops, gradients and effects yet, nor of some stale hits; everything else has one.
+    // There are no scripts for loops, nnx.jit, gradients and effects yet, nor of some stale hits; everything else has one.
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let known = |line: &str| {
         [
