@@ -320,6 +320,7 @@ fn a_program_is_predicted(
         "nnx_graphs",
         "nnx_loops",
         "deletions",
+        "lifetimes",
         "shared_functions",
         "held_objects",
         "converted_objects",

@@ -452,20 +452,23 @@ class Recording:
         dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
         self._objects.donates |= wrapped.donates
         self._objects.converts = self._objects.asks = api == "jax.jit"
-        self._objects.given = args, kwargs
         if wrapped.donates:
             self._objects.twice = _twice(jax.tree_util.tree_leaves((args, kwargs)))
-        return {
-            # A method of a Module is made anew each time that it is asked for.
-            "function": self._objects.one(function) if function is wrapped.function() else value(function),
-            "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
-            "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
-            "options": wrapped.options if wrapped.of_call is None else wrapped.of_call(dynamic),
-            "context": self._context(),
-        }
+        self._objects.given = args, kwargs
+        try:
+            return {
+                # A method of a Module is made anew each time that it is asked for.
+                "function": self._objects.one(function) if function is wrapped.function() else value(function),
+                "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
+                "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
+                "options": wrapped.options if wrapped.of_call is None else wrapped.of_call(dynamic),
+                "context": self._context(),
+            }
+        finally:
+            # What the program lets go of is gone.
+            self._objects.given = None
 
     def _loop_of(self, given: inspect.BoundArguments) -> dict[str, Any]:
-        self._objects.given = None
         parameters = given.signature.parameters
         behind = list(parameters).index("length") if "length" in parameters else len(parameters)
         others = [
