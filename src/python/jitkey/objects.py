@@ -204,6 +204,8 @@ class Objects(Recorder):
             return {"new": {"class": self._class(value, form), "member": value.name}}
         if (form := _number_type(value)) is not None:
             return form
+        if type(value) is bytes and value.isascii() and value.decode().isprintable():
+            return {"bytes": value.decode()}
         if isinstance(value, (int, str)) and _is_compared_as(value, int if isinstance(value, int) else str):
             return self._instance(value)
         if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):
