@@ -289,10 +289,17 @@ impl Flattener<'_> {
             }
             Kind::ModuleMethod(of) => Open::new(NodeKind::ModuleMethod, vec![of.clone()], Vec::new())
                 .with(|more| more.names = vec![Label::Data("__self__")]),
-            // `_JitWrapper` has the function's name as a leaf and the function, partitioned, in static fields; the others
-            // have the function as a leaf.
+            // `_JitWrapper` has the function's name as a leaf and the function, partitioned: its arrays are leaves, the rest
+            // is in static fields. The others have the function as a leaf.
             Kind::ModuleWrapper("filter_jit", func, _) => {
                 let name: Obj = Rc::new(Kind::Str(python::repr(func)));
+                if python::has_arrays(func) {
+                    let names = vec![Label::Data("fn"), Label::Data("__wrapped__")];
+                    return Ok(Some(
+                        Open::new(NodeKind::FilterJit, vec![name, func.clone()], Vec::new())
+                            .with(|more| more.names = names),
+                    ));
+                }
                 let func = (Label::Data("__wrapped__"), func.clone());
                 Open::new(NodeKind::FilterJit, vec![name], vec![func]).with(|more| more.names = vec![Label::Data("fn")])
             }

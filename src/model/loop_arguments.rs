@@ -165,6 +165,7 @@ fn is_callable(object: &Obj) -> bool {
             | Kind::Ellipsis
             | Kind::Str(_)
             | Kind::Bytes(_)
+            | Kind::Parsed(_)
             | Kind::Tuple(_)
             | Kind::List(_)
             | Kind::Dict(_)
@@ -176,7 +177,8 @@ fn is_callable(object: &Obj) -> bool {
 
 /// Whether it has no children, whatever they are.
 pub(super) fn is_leaf(object: &Obj) -> bool {
-    object.is_number() || matches!(**object, Kind::None | Kind::Str(_) | Kind::Object { .. } | Kind::Function(_))
+    object.is_number()
+        || matches!(**object, Kind::None | Kind::Str(_) | Kind::Parsed(_) | Kind::Object { .. } | Kind::Function(_))
 }
 
 /// Whether a leaf has no `shape`, as Python's own numbers have none.

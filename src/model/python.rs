@@ -12,9 +12,9 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use super::flatten::{Flat, FlattenErrors, flatten};
-use super::object::{Kind, Obj, Raised};
+use super::object::{Kind, Obj, PARTITIONED, Raised};
 use super::treedef::Root;
-use crate::case::{Class, Dtype, EqPolicy, HashPolicy, Library, Name};
+use crate::case::{Array, Class, Content, Dtype, EqPolicy, HashPolicy, Library, Name, Parsed, ParsedClass, Subclass};
 use crate::spec::{ModuleHash, PartitionSpecs};
 
 /// `a is b`
@@ -32,6 +32,8 @@ pub fn is(a: &Obj, b: &Obj) -> bool {
         | (Kind::JaxScalarType(a), Kind::JaxScalarType(b))
         | (Kind::Dtype(a), Kind::Dtype(b)) => a == b,
         (Kind::Member { class: a, number: i }, Kind::Member { class: b, number: j }) => Rc::ptr_eq(a, b) && i == j,
+        // `re.compile` keeps what it compiled (`Lib/re/__init__.py`, `_cache`).
+        (Kind::Parsed(a), Kind::Parsed(b)) => a.class() == ParsedClass::Pattern && a == b,
         _ => false,
     }
 }
@@ -68,6 +70,7 @@ pub fn is_data(object: &Obj) -> bool {
             | Kind::DefaultDict(..)
             | Kind::Array(_)
             | Kind::NumpyScalar(..)
+            | Kind::Parsed(_)
             | Kind::Dtype(_)
     )
 }
@@ -83,6 +86,7 @@ pub fn same_type(a: &Obj, b: &Obj) -> bool {
         },
         // `numpy.dtype` has a class for each dtype.
         (Kind::Dtype(a), Kind::Dtype(b)) => a == b,
+        (Kind::Parsed(a), Kind::Parsed(b)) => a.class() == b.class(),
         (a, b) => match (class_of(a), class_of(b)) {
             (Some(a), Some(b)) => Rc::ptr_eq(a, b),
             (None, None) => discriminant(a) == discriminant(b),
@@ -91,7 +95,8 @@ pub fn same_type(a: &Obj, b: &Obj) -> bool {
     }
 }
 
-fn class_of(kind: &Kind) -> Option<&Rc<super::object::ClassObject>> {
+/// The class of the case that it is an instance of.
+pub fn class_of(kind: &Kind) -> Option<&Rc<super::object::ClassObject>> {
     match kind {
         Kind::Namedtuple(class, _)
         | Kind::Node { class, .. }
@@ -109,6 +114,8 @@ enum Number {
     Int(i128),
     Float(f64),
     Complex(f64, f64),
+    /// Numerator and denominator of what is no int.
+    Ratio(i128, i128),
 }
 
 fn number(kind: &Kind) -> Option<Number> {
@@ -128,6 +135,15 @@ fn number(kind: &Kind) -> Option<Number> {
             Some(Number::Int((*number).into()))
         }
         Kind::Derived { base, .. } => number(base),
+        Kind::Parsed(parsed) => match *parsed.content() {
+            Content::Ratio(number, 1) => Some(Number::Int(number)),
+            Content::Ratio(above, below) => Some(Number::Ratio(above, below)),
+            Content::Infinity { negative } => {
+                Some(Number::Float(if negative { -f64::INFINITY } else { f64::INFINITY }))
+            }
+            Content::Nan => Some(Number::Float(f64::NAN)),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -137,6 +153,11 @@ fn numbers_equal(a: Number, b: Number) -> bool {
         (Number::Int(a), Number::Int(b)) => a == b,
         (Number::Int(i), Number::Float(f)) | (Number::Float(f), Number::Int(i)) => exact_int(f) == Some(i),
         (Number::Float(a), Number::Float(b)) => a == b,
+        (Number::Ratio(a, b), Number::Ratio(c, d)) => (a, b) == (c, d),
+        (Number::Ratio(above, below), Number::Float(f)) | (Number::Float(f), Number::Ratio(above, below)) => {
+            dyadic(f, below) == Some(above)
+        }
+        (Number::Ratio(..), Number::Int(_)) | (Number::Int(_), Number::Ratio(..)) => false,
         (Number::Complex(re, im), Number::Complex(re2, im2)) => re == re2 && im == im2,
         (Number::Complex(re, im), other) | (other, Number::Complex(re, im)) => {
             im == 0.0 && numbers_equal(Number::Float(re), other)
@@ -148,6 +169,11 @@ fn exact_int(f: f64) -> Option<i128> {
     let i = f as i128;
     let back = i as f64;
     (f.is_finite() && back == f).then_some(i)
+}
+
+/// The numerator that the float has over that denominator. Only powers of two have one, and by these it is exact.
+fn dyadic(f: f64, denominator: i128) -> Option<i128> {
+    (denominator.count_ones() == 1).then(|| exact_int(f * denominator as f64)).flatten()
 }
 
 /// `bool(a == b)`
@@ -165,10 +191,19 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             }
         }
     }
+    if let (Kind::Parsed(decimal), Kind::NumpyScalar(dtype, _)) = (&**a, &**b)
+        && decimal.class() == ParsedClass::Decimal
+        && dtype.is_integer()
+    {
+        // It takes NumPy's integers for fractions, and their numerators for ints (`Modules/_decimal/_decimal.c`,
+        // `numerator_as_decimal`).
+        return Err(Raised::new("TypeError"));
+    }
     if let (Some(a), Some(b)) = (number(a), number(b)) {
         return Ok(numbers_equal(a, b));
     }
     match (&**a, &**b) {
+        (Kind::Array(object), _) | (_, Kind::Array(object)) if is_converted(object) => Ok(is(a, b)),
         // NumPy makes an array of a sequence that it is compared with.
         (Kind::Array(_), _)
         | (_, Kind::Array(_))
@@ -181,6 +216,7 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Kind::Derived { base, .. }, _) => equal(base, b),
         (_, Kind::Derived { base, .. }) => equal(a, base),
         (Kind::Str(a), Kind::Str(b)) => Ok(a == b),
+        (Kind::Parsed(a), Kind::Parsed(b)) => Ok(a.content() == b.content()),
         (Kind::Bytes(a) | Kind::Bytearray(a), Kind::Bytes(b) | Kind::Bytearray(b)) => Ok(a == b),
         (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b)) => sequences_equal(a, b),
         (Kind::List(a), Kind::List(b)) => sequences_equal(a, b),
@@ -353,6 +389,11 @@ fn trees_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
     Ok(true)
 }
 
+/// Whether there are arrays among the leaves of a tree.
+pub fn has_arrays(tree: &Obj) -> bool {
+    leaves(tree).is_ok_and(|flat| flat.leaves.iter().any(|(_, leaf)| matches!(**leaf, Kind::Array(_))))
+}
+
 /// The leaves of a tree, and its structure.
 fn leaves(tree: &Obj) -> Result<Flat, Raised> {
     let errors = FlattenErrors { dict: "ValueError", default_dict: "TypeError", none_key: None };
@@ -362,7 +403,8 @@ fn leaves(tree: &Obj) -> Result<Flat, Raised> {
 /// `bool(a == b)` where one is an array: elementwise, and only a single element has a truth.
 fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
     let of_jax = |obj: &Obj| matches!(&**obj, Kind::Array(array) if !matches!(array.library, Library::Numpy { .. }));
-    let arraylike = |obj: &Obj| matches!(**obj, Kind::Array(_)) || number(obj).is_some();
+    let arraylike =
+        |obj: &Obj| matches!(**obj, Kind::Array(_)) || (number(obj).is_some() && !matches!(**obj, Kind::Parsed(_)));
     if (of_jax(a) || of_jax(b)) && !(arraylike(a) && arraylike(b)) {
         // A jax.Array leaves the comparison with what it doesn't know to the other side.
         return Ok(false);
@@ -383,6 +425,11 @@ fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Some(a), Some(b)) => numbers_equal(a, b),
         _ => false,
     })
+}
+
+/// Whether it is no array, but an object that is asked for one.
+fn is_converted(object: &Array) -> bool {
+    matches!(object.library, Library::Numpy { subclass: Subclass::Converted, .. })
 }
 
 /// The axes of a PartitionSpec as a tuple has them.
@@ -472,6 +519,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         }
         Kind::Str(text) => ("str", text).hash(&mut hasher),
         Kind::Bytes(text) => ("bytes", text).hash(&mut hasher),
+        Kind::Parsed(parsed) => parsed.content().hash(&mut hasher),
         Kind::Range(..) => ("range", range(obj)).hash(&mut hasher),
         Kind::Slice(parts, true) => {
             "slice".hash(&mut hasher);
@@ -485,6 +533,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::PartitionSpec(axes, PartitionSpecs::Tuples) => return hash(&Rc::new(Kind::Tuple(as_items(axes)))),
         Kind::PartitionSpec(axes, _) => ("spec", axes).hash(&mut hasher),
         Kind::Treedef(treedef) => treedef.structure_hash().hash(&mut hasher),
+        Kind::Array(object) if is_converted(object) => identity_hash(obj).hash(&mut hasher),
         Kind::List(_)
         | Kind::Set(_)
         | Kind::Dict(_)
@@ -529,6 +578,8 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::Method { of, name, .. } => ("method", identity_hash(of), name).hash(&mut hasher),
         Kind::ModuleMethod(of) => ("module method", hash(of)?).hash(&mut hasher),
         // The hash of a Module is that of its leaves; some of these wrappers' leaves are dicts.
+        Kind::ModuleWrapper(PARTITIONED, ..) => PARTITIONED.hash(&mut hasher),
+        Kind::ModuleWrapper("filter_jit", func, _) if has_arrays(func) => return Err(Raised::new("TypeError")),
         Kind::ModuleWrapper(by, func, ModuleHash::Leaves) => (by, hash(func)?).hash(&mut hasher),
         Kind::ModuleWrapper("filter_jit", ..) => "filter_jit".hash(&mut hasher),
         Kind::ModuleWrapper(..) => return Err(Raised::new("TypeError")),
@@ -568,6 +619,11 @@ fn number_hash(number: Number, obj: &Obj) -> u64 {
             None if value.is_nan() => identity_hash(obj).hash(&mut hasher),
             None => value.to_bits().hash(&mut hasher),
         },
+        // As the float that is equal to it, if there is one.
+        Number::Ratio(above, below) => match above as f64 / below as f64 {
+            float if dyadic(float, below) == Some(above) => return number_hash(Number::Float(float), obj),
+            _ => (above, below).hash(&mut hasher),
+        },
         Number::Complex(re, 0.0) => return number_hash(Number::Float(re), obj),
         Number::Complex(re, im) => (re.to_bits(), im.to_bits()).hash(&mut hasher),
     }
@@ -585,6 +641,7 @@ pub fn less(a: &Obj, b: &Obj) -> Result<bool, Raised> {
                 let float = |n| match n {
                     Number::Int(i) => i as f64,
                     Number::Float(f) | Number::Complex(f, _) => f,
+                    Number::Ratio(above, below) => above as f64 / below as f64,
                 };
                 Ok(float(a) < float(b))
             }
@@ -595,11 +652,25 @@ pub fn less(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (_, Kind::Derived { base, .. }) => less(a, base),
         (Kind::Str(a), Kind::Str(b)) => Ok(a < b),
         (Kind::Bytes(a), Kind::Bytes(b)) => Ok(a < b),
+        (Kind::Parsed(a), Kind::Parsed(b)) => parsed_less(a, b),
         (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b)) => sequence_less(a, b),
         (Kind::Slice(a, _), Kind::Slice(b, _)) => sequence_less(a, b),
         // `<` of sets is "is a proper subset": a partial order, which sorting can't use but doesn't refuse.
         (Kind::Frozenset(a), Kind::Frozenset(b)) => Ok(a.len() < b.len() && subset(a, b)?),
         _ => unordered(),
+    }
+}
+
+fn parsed_less(a: &Parsed, b: &Parsed) -> Result<bool, Raised> {
+    match (a.content(), b.content()) {
+        (Content::Day(a), Content::Day(b))
+        | (Content::Naive(a), Content::Naive(b))
+        | (Content::Moment(a), Content::Moment(b))
+        | (Content::Span(a), Content::Span(b)) => Ok(a < b),
+        // Part by part.
+        (Content::Path(a), Content::Path(b)) => Ok(a.split('/').lt(b.split('/'))),
+        (Content::Uuid(a), Content::Uuid(b)) => Ok(a < b),
+        _ => Err(Raised::new("TypeError")),
     }
 }
 
@@ -661,6 +732,7 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Complex(re, im) => format!("({re}+{im}j)"),
         Kind::Str(text) => format!("'{text}'"),
         Kind::Bytes(text) => format!("b'{text}'"),
+        Kind::Parsed(parsed) => parsed.expression(),
         Kind::Tuple(items) if items.len() == 1 => format!("({},)", repr(&items[0])),
         Kind::Tuple(items) => format!("({})", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
         Kind::Namedtuple(class, items) => {

@@ -7,6 +7,7 @@
 //! which leaves alone what has no tangent).
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::arguments::{Arguments, Invocation, statics};
 use super::flatten::{FlattenErrors, flatten};
@@ -15,8 +16,8 @@ use super::object::{ClassObject, Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::treedef::Root;
 use super::view::{aval, leaf_kind};
-use crate::case::{Class, Name, Via};
-use crate::spec::{LeafKind, ModuleHash, Profile, WithoutTangents};
+use crate::case::{Array, Class, Library, Name, Placement, Via};
+use crate::spec::{LeafKind, ModuleHash, Profile, Role, WithoutTangents};
 
 /// The arguments that a wrapper is called with.
 pub type Passed = (Vec<Obj>, Vec<(Name, Obj)>);
@@ -33,7 +34,7 @@ pub fn passed(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Pass
     let named = kwargs.iter_mut().map(|(name, value)| (names.contains(name), value));
     let mut is_too_small = false;
     for (is_static, value) in positional.chain(named) {
-        let tracers = traced(profile, via, value, call.views.x64, &mut is_too_small)?;
+        let tracers = traced(profile, via, value, call, &mut is_too_small)?;
         if is_static {
             *value = tracers;
         }
@@ -71,8 +72,14 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
 }
 
 /// An argument with tracers for its leaves, as what is static looks at it; notes whether a leaf has no dimension to be mapped.
-fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mut bool) -> Result<Obj, Raised> {
-    let words = &profile.transformations;
+fn traced(
+    profile: &Profile,
+    via: Via,
+    value: &Obj,
+    call: &Invocation<'_>,
+    is_too_small: &mut bool,
+) -> Result<Obj, Raised> {
+    let (words, x64) = (&profile.transformations, call.views.x64);
     let (mut has_tracer, mut has_literal_array) = (false, false);
     for (_, leaf) in flatten(Root::Called("static".into()), value, &FlattenErrors::of(profile))?.leaves {
         let kind = leaf_kind(&leaf, x64);
@@ -83,7 +90,15 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
         if let (Via::Grad, LeafKind::ShapeDtypeStruct, Some(class)) = (via, kind, &words.struct_under_grad) {
             return Err(Raised::new(class));
         }
+        // Up to 0.7 an object with `__jax_array__` was asked for the array only when it was called with.
+        let is_object =
+            kind == LeafKind::Converted && call.views.rule_of(&leaf).is_some_and(|rule| rule.role == Role::Dynamic);
         has_tracer |= match (via, aval) {
+            (Via::Jvp, Some(_)) if is_object => return Err(Raised::new("TypeError")),
+            (Via::Vmap, Some(_)) if is_object => {
+                *is_too_small = true;
+                true
+            }
             (_, None) if kind == LeafKind::ForeignArray => return Err(Raised::new("TypeError")),
             (Via::Vmap, None) => return Err(Raised::new(&words.other_under_vmap)),
             (Via::Grad, None) => return Err(Raised::new(&words.other_under_grad)),
@@ -135,6 +150,30 @@ pub fn leaf_has_tangent(leaf: Leaf<'_>) -> bool {
 
 fn has_tangent(aval: &Aval) -> bool {
     (aval.dtype.is_float() || aval.dtype.is_complex()) && aval.prng.is_none()
+}
+
+/// Whether `jax.grad` refuses the first argument, by which it differentiates: it takes floating-point and complex numbers
+/// alone (`jax/_src/api.py`, `_check_input_dtype_grad`).
+pub fn has_no_gradient(profile: &Profile, call: &Invocation<'_>) -> bool {
+    let flat = |first| flatten(Root::Argument(0), first, &FlattenErrors::of(profile));
+    let Some(Ok(flat)) = call.args.first().map(flat) else { return false };
+    flat.leaves.iter().any(|(_, leaf)| !aval(leaf, call.views.x64).is_some_and(|aval| has_tangent(&aval)))
+}
+
+/// The positional arguments as a `jax.jit` inside of a `filter_jit` takes them: numbers are arrays, and what is neither is none.
+pub fn with_literals(call: &Invocation<'_>) -> Result<Vec<Obj>, Raised> {
+    let literal = |value: &Obj| -> Result<Obj, Raised> {
+        match (&**value, aval(value, call.views.x64)) {
+            (Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..), Some(aval)) => {
+                let library = Library::Jax { weak: aval.weak, placement: Placement::default() };
+                let array = Array { library, dtype: aval.dtype, shape: Vec::new(), fill: None };
+                Ok(Rc::new(Kind::Array(Arc::new(array))))
+            }
+            (Kind::Str(_) | Kind::Bytes(_) | Kind::Parsed(_) | Kind::Object { .. }, _) => Err(Raised::new("TypeError")),
+            _ => Ok(Rc::clone(value)),
+        }
+    };
+    call.args.iter().map(literal).collect()
 }
 
 /// What differentiation makes of the arguments that are not static.

@@ -23,6 +23,7 @@ from jax._src import core
 from jax._src.array import ArrayImpl
 from jax._src.tree_util import default_registry
 
+from . import parsed
 from .dtypes import dtype_name
 from .errors import Unsupported
 from .options import jit_options
@@ -198,6 +199,8 @@ class Objects(Recorder):
             return {"new": {"class": self._class(value, form), "member": value.name}}
         if (form := _number_type(value)) is not None:
             return form
+        if (text := parsed.written(value)) is not None:
+            return {"parsed": text}
         if isinstance(value, (int, str)) and _is_compared_as(value, int if isinstance(value, int) else str):
             return self._instance(value)
         if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):
