@@ -130,3 +130,23 @@ def scaled(module, x):
 for _ in range(2):
     jax.jit(scaled)(Overridden(), jnp.ones(3))
     eqx.filter_jit(scaled)(Overridden(), jnp.ones(3))
+
+
+# What filter_jit binds for a Module, it binds by the names that the function in it has.
+@eqx.filter_jit
+@eqx.filter_value_and_grad
+def loss(weights, batch):
+    return (weights * batch).sum()
+
+
+loss(pair, pair)
+loss(pair, batch=pair)
+loss(pair, batch=jnp.ones(()))
+summed = jax.jit(jax.value_and_grad(both))
+summed(pair)
+summed(triple)
+
+# What a library calls is called for a line of the program.
+dispatched = functools.singledispatch(jax.jit(lambda x, y: x + y))
+dispatched(pair, pair)
+dispatched(pair, jnp.ones(()))

@@ -235,7 +235,7 @@ def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):
 
 def test_what_jax_wraps_is_the_programs():
     step = jax.jit(jax.value_and_grad(lambda x: (x**2).sum()))
-    with fails("value_and_grad_f of <lambda> .* compiled twice"), jitkey.assert_no_recompile():
+    with fails("value_and_grad\\w* of <lambda> .* compiled twice"), jitkey.assert_no_recompile():
         step(jnp.ones(3))
         step(jnp.ones(4))
 

@@ -320,6 +320,7 @@ fn a_program_is_predicted(
         "nnx_graphs",
         "nnx_loops",
         "deletions",
+        "lifetimes",
         "shared_functions",
         "held_objects",
         "converted_objects",
@@ -382,9 +383,14 @@ fn what_differs_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
         "16 lax.fori_loop: shape of (i, init_val)[1], weak_type of (i, init_val)[1]",
         "18 lax.map: wrapping of lax.map",
         "26 partial of blend: dtype of y",
+        "33 filter_value_and_grad of loss: shape of batch",
+        "35 value_and_grad of both: shape of x",
+        "37 <lambda>: shape of y",
     ];
     assert_eq!(said, expected);
     assert!(again.iter().all(|call| call.tried.is_none_or(|tried| tried.mends && tried.minimal)));
+    let from = again.last().and_then(|call| call.from.as_deref()).unwrap_or_default();
+    assert!(from.starts_with("functools.py:") && from.contains(" (from call_forms.py:"), "{from}");
 }
 
 /// What holds a difference is looked into, whatever it is.

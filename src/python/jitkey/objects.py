@@ -11,6 +11,7 @@ import functools
 import inspect
 import itertools
 import math
+import pathlib
 import re
 import types
 import weakref
@@ -47,8 +48,13 @@ _REF: Any = getattr(core, "Ref", None)
 
 A_JIT = jax.jit(lambda: None)
 
-_SPEAK_FOR_THEMSELVES = (float, complex, bytes, range, slice, np.generic, datetime.date, decimal.Decimal, fractions.Fraction)
+_SPEAK_FOR_THEMSELVES = (
+    float, complex, bytes, range, slice, np.generic, datetime.date, decimal.Decimal, fractions.Fraction, pathlib.PurePath
+)
 """Classes whose own `__repr__` says of a value what it is, and runs nothing of the program's."""
+
+_THEIR_MODULES = ("builtins", "numpy", "datetime", "decimal", "fractions", "pathlib")
+"""Where these are, and no subclass of the program's is."""
 
 
 class Objects(Recorder):
@@ -618,7 +624,7 @@ def _text(value: Any) -> str:
         return str(value)[:TEXT]
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"[:TEXT]
-    if isinstance(value, _SPEAK_FOR_THEMSELVES) and type(value).__module__ in ("builtins", "numpy", "datetime", "decimal", "fractions"):
+    if isinstance(value, _SPEAK_FOR_THEMSELVES) and type(value).__module__.partition(".")[0] in _THEIR_MODULES:
         return repr(value)[:TEXT]
     if isinstance(value, types.BuiltinFunctionType):
         return f"<function {value.__qualname__}>"

@@ -38,7 +38,7 @@ from .hooks import local
 from .objects import A_JIT, NAME, Objects, is_cell, is_plain, taken
 from .observe import LAYERS
 from .options import OfTheCall, filter_jit_options, jit_options, set_mesh
-from .record import explicit_axes
+from .record import explicit_axes, is_module
 from .source import (
     attributes,
     body,
@@ -54,7 +54,9 @@ from .source import (
     own_name,
     place,
     programs_line,
+    transformation_name,
     transformations,
+    wrapper_name,
     written_at,
 )
 
@@ -452,20 +454,25 @@ class Recording:
         dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
         self._objects.donates |= wrapped.donates
         self._objects.converts = self._objects.asks = api == "jax.jit"
-        self._objects.given = args, kwargs
         if wrapped.donates:
             self._objects.twice = _twice(jax.tree_util.tree_leaves((args, kwargs)))
-        return {
-            # A method of a Module is made anew each time that it is asked for.
-            "function": self._objects.one(function) if function is wrapped.function() else value(function),
-            "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
-            "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
-            "options": wrapped.options if wrapped.of_call is None else wrapped.of_call(dynamic),
-            "context": self._context(),
-        }
+        self._objects.given = args, kwargs
+        if api == "equinox.filter_jit" and not wrapped.options and is_module(function):
+            args, kwargs = _by_name(function, args, kwargs)
+        try:
+            return {
+                # A method of a Module is made anew each time that it is asked for.
+                "function": self._objects.one(function) if function is wrapped.function() else value(function),
+                "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
+                "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
+                "options": wrapped.options if wrapped.of_call is None else wrapped.of_call(dynamic),
+                "context": self._context(),
+            }
+        finally:
+            # What the program lets go of is gone.
+            self._objects.given = None
 
     def _loop_of(self, given: inspect.BoundArguments) -> dict[str, Any]:
-        self._objects.given = None
         parameters = given.signature.parameters
         behind = list(parameters).index("length") if "length" in parameters else len(parameters)
         others = [
@@ -526,11 +533,11 @@ class Recording:
         name = own_name(inner)
         by = transformations(fun)
         if by:
-            name = " of ".join([*(made.co_name for made in by), name])
+            name = " of ".join([*map(transformation_name, by), name])
         elif isinstance(fun, functools.partial):
             name = f"partial of {name}"
         elif api == "equinox.filter_jit" and is_wrapper(fun):
-            name = f"{type(fun).__name__} of {name}"
+            name = f"{wrapper_name(fun)} of {name}"
         options, unknown, of_call = {}, None, None
         held = weakref.ref(wrapper)
         try:
@@ -633,6 +640,18 @@ class Recording:
         form = self._objects.value(value)
         is_number = isinstance(value, (jax.Array, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu"
         return f"{form}={int(value)}" if is_number and isinstance(form, str) else form
+
+
+def _by_name(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """What a Module is called with by name, if all of it has one: `filter_jit` binds it so, and cases have no parameters of Modules."""
+    try:
+        signature = inspect.signature(module)
+        named = signature.bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return args, kwargs
+    kinds = {signature.parameters[name].kind for name in named}
+    has_names = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+    return ((), named) if has_names and all(map(NAME.match, named)) else (args, kwargs)
 
 
 def _is_known_by_type(leaf: Any) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dis
 import functools
 import os
+import re
 import sys
 import sysconfig
 import types
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -77,6 +79,19 @@ def transformations(function: Any) -> list[types.CodeType]:
     return found
 
 
+def transformation_name(made: types.CodeType) -> str:
+    """What the program calls to make such a function, which stands around its code, if Python knows that (from 3.11 on)."""
+    around, inside, _ = getattr(made, "co_qualname", "").partition(".<locals>.")
+    return around.partition(".")[0].lstrip("_") if inside else made.co_name
+
+
+def wrapper_name(value: Any) -> str:
+    """What the program calls to make such an object of equinox (`eqx.filter_vmap`), if it is named so; otherwise its class."""
+    name = type(value).__name__
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip("_").removesuffix("Wrapper")).lower()
+    return f"filter_{words}" if hasattr(sys.modules.get("equinox"), f"filter_{words}") else name
+
+
 def code(function: Any) -> types.CodeType | None:
     """The code that runs when the function is called, if it is Python's."""
     inner = body(function)
@@ -114,7 +129,7 @@ def own_name(value: Any) -> str:
 
 def function_text(function: types.FunctionType) -> str:
     """The function for a reader; what jax made of one of the program's stands where that one is written."""
-    by = [made.co_name for made in transformations(function)]
+    by = [transformation_name(made) for made in transformations(function)]
     inner = body(function) if by else function
     written = written_at(inner)
     if not isinstance(inner, types.FunctionType) and written is not None:
@@ -136,19 +151,34 @@ def place(written: types.CodeType | None) -> str | None:
 
 
 def caller() -> str | None:
-    """Where the program makes the call: the first frame that is neither this package's nor a library's hook."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and _is_hook(frame.f_code.co_filename):
-        frame = frame.f_back
-    return None if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    """Where the call is made: the first frame that is neither this package's nor a library's hook. Where that is another library's,
+    the line of the program is said as well."""
+    frame = _first(sys._getframe(1), lambda file: not _is_hook(file))
+    if frame is None:
+        return None
+    program = _first(frame, _is_of_program)
+    return _line(frame) if program is None or program is frame else f"{_line(frame)} (from {_line(program)})"
 
 
 def programs_line() -> str | None:
     """The line of the program that runs, whatever library it has called; that of the library if the program runs none."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and (_is_hook(frame.f_code.co_filename) or frame.f_code.co_filename.startswith(_INSTALLED)):
+    frame = _first(sys._getframe(1), _is_of_program) or _first(sys._getframe(1), lambda file: not _is_hook(file))
+    return None if frame is None else _line(frame)
+
+
+def _first(frame: types.FrameType | None, is_it: Callable[[str], bool]) -> types.FrameType | None:
+    """The innermost frame whose file is such a one."""
+    while frame is not None and not is_it(frame.f_code.co_filename):
         frame = frame.f_back
-    return caller() if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return frame
+
+
+def _line(frame: types.FrameType) -> str:
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _is_of_program(file: str) -> bool:
+    return not (_is_hook(file) or file.startswith(_INSTALLED))
 
 
 _INSTALLED = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib", "stdlib")} | {"<"})
