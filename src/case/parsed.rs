@@ -4,7 +4,11 @@
 //! `decimal.Decimal` and `fractions.Fraction` are numbers (`Lib/numbers.py`, "Notes for type implementors"), paths are their
 //! text (`Lib/pathlib.py`), a `datetime` with a time zone is a moment (`Lib/_pydatetime.py`).
 
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
+
+const EPOCH: Date = Date::constant(1970, 1, 1);
 
 /// A value of a class of the standard library.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,7 +113,7 @@ impl Parsed {
         let (content, expected) = match class {
             ParsedClass::Decimal => (decimal(&text), "as in 0.10, -3, 1E+2 or NaN, with up to 30 digits"),
             ParsedClass::Fraction => (fraction(&text), "as in 1/3 or -2, in lowest terms"),
-            ParsedClass::Date => (day(&text).map(Content::Day), "as in 2024-02-29"),
+            ParsedClass::Date => (day(&text), "as in 2024-02-29"),
             ParsedClass::Datetime => (moment(&text), "as in 2024-02-29T12:00:00, with +01:00 for a zone"),
             ParsedClass::Timedelta => (span(&text), "a number of seconds, as in 90 or 0.5"),
             ParsedClass::Path | ParsedClass::PurePosixPath => {
@@ -174,11 +178,6 @@ fn digits(text: &str) -> Option<i128> {
     (!text.is_empty() && text.len() <= 30 && text.bytes().all(|c| c.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
-/// A part of a fixed width.
-fn part(text: &str, width: usize) -> Option<i64> {
-    (text.len() == width).then(|| digits(text))?.map(|number| number as i64)
-}
-
 fn ratio(above: i128, below: i128) -> Content {
     let (mut a, mut b) = (above.abs(), below);
     while b != 0 {
@@ -216,50 +215,24 @@ fn fraction(text: &str) -> Option<Content> {
     (read == Content::Ratio(above, below) && !text.ends_with("/1")).then_some(read)
 }
 
-/// The days since 1970 of a date of the Gregorian calendar (H. Hinnant, "chrono-compatible low-level date algorithms").
-fn day(text: &str) -> Option<i64> {
-    let (year, rest) = text.split_once('-')?;
-    let (month, day) = rest.split_once('-')?;
-    let (year, month, day) = (part(year, 4)?, part(month, 2)?, part(day, 2)?);
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        2 => 28 + i64::from(is_leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
-    if year == 0 || !(1..=12).contains(&month) || !(1..=length).contains(&day) {
-        return None;
-    }
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(era * 146_097 + year * 365 + year / 4 - year / 100 + of_year - 719_468)
-}
-
-/// Hours and minutes, and seconds if there are any, in seconds.
-fn clock(text: &str) -> Option<i64> {
-    let mut parts = text.split(':').map(|text| part(text, 2));
-    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next().unwrap_or(Some(0))?);
-    (parts.next().is_none() && hours < 24 && minutes < 60 && seconds < 60)
-        .then_some((hours * 60 + minutes) * 60 + seconds)
+fn day(text: &str) -> Option<Content> {
+    let date: Date = text.parse().ok().filter(|date: &Date| date.year() > 0 && date.to_string() == text)?;
+    Some(Content::Day(date.duration_since(EPOCH).as_hours() / 24))
 }
 
 fn moment(text: &str) -> Option<Content> {
-    let (date, time) = text.split_once('T')?;
-    let (time, zone) = match time.find(['+', '-']) {
-        Some(at) => (&time[..at], Some(&time[at..])),
-        None => (time, None),
-    };
-    let (time, micros) = time.split_once('.').map_or(Some((time, 0)), |(time, text)| Some((time, part(text, 6)?)))?;
-    let seconds = day(date)? * 86_400 + clock(time).filter(|_| time.len() == 8)?;
-    let micros = seconds * 1_000_000 + micros;
-    Some(match zone {
-        None => Content::Naive(micros),
-        Some(zone) => {
-            let ahead = clock(&zone[1..])? * 1_000_000;
-            Content::Moment(if zone.starts_with('-') { micros + ahead } else { micros - ahead })
-        }
-    })
+    // There are dashes in the date as well.
+    let (_, time) = text.split_once('T')?;
+    let zone = time.find(['+', '-']).map_or("", |at| &time[at..]);
+    let local = text.strip_suffix(zone)?;
+    let time: DateTime = local.parse().ok()?;
+    let written = if local.contains('.') { format!("{time:.6}") } else { time.to_string() };
+    match zone.len() {
+        _ if time.year() < 1 || written != local => None,
+        0 => i64::try_from(time.duration_since(EPOCH.into()).as_micros()).ok().map(Content::Naive),
+        6 => text.parse().ok().map(|moment: Timestamp| Content::Moment(moment.as_microsecond())),
+        _ => None,
+    }
 }
 
 fn span(text: &str) -> Option<Content> {
