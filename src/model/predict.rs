@@ -6,7 +6,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::ambient::Ambient;
-use super::arguments::{Arguments, Invocation, is_split_explicitly, refused, sort};
+use super::arguments::{Arguments, Invocation, is_mapped, is_split_explicitly, refused, sort};
 use super::buffers::Gone;
 use super::build::{BuildError, Namespace, Output};
 use super::called;
@@ -14,12 +14,13 @@ use super::compiled::Compiled;
 use super::difference::{Difference, Explanation};
 use super::digest::Digest;
 use super::eager::Stopped;
+use super::flatten::is_unsortable;
 use super::generation::{Generations, is_kept};
 use super::key::{Ingredients, Key, Primitive};
 use super::looked_up::Given;
 use super::object::{Kind, Obj, Raised, Ways};
 use super::persistent::File;
-use super::running::{body_output, returns_what_it_uses, shardings_are_known};
+use super::running::{body_output, returns_nothing, returns_what_it_uses, shardings_are_known};
 use super::signature::Signature;
 use super::table::{Entries, Program};
 use super::transform::{differentiated, filtered, passed};
@@ -356,6 +357,13 @@ impl<'c> Simulation<'c> {
         let invocation = Invocation { function, args, kwargs, options, views, called: &[], objects };
         let is_made = unmade.is_none();
         let mut sorted = unmade.or(refused).map_or_else(|| sort(self.profile, &invocation), Err);
+        let is_ahead = matches!(call.via, Via::Trace | Via::Lower | Via::Compile | Via::EvalShape | Via::MakeJaxpr);
+        if let (Err(_), Some(class), true) =
+            (&sorted, &self.profile.unsortable_ahead, is_ahead && !has_statics(options))
+            && args.iter().chain(kwargs.iter().map(|(_, value)| value)).any(is_unsortable)
+        {
+            sorted = Err(Raised::new(class));
+        }
         let mut unfit = None;
         if let Ok(arguments) = &mut sorted {
             // What a nan came from may be asked for.
@@ -378,9 +386,16 @@ impl<'c> Simulation<'c> {
             Some(wrapper) => Rc::clone(wrapper),
             None => self.wrappers.of(self.profile.keyed_by, form, name, function, options),
         };
+        let is_called_plainly = self.profile.arguments == ArgumentStyle::Partition && call.via == Via::Vmap;
         let sorted = match (call.via, sorted) {
             (Via::Vmap, Ok(arguments)) if arguments.leaves.iter().any(is_split_explicitly) => {
                 return Err(ModelError::Unsupported("vmap over an axis that is split explicitly".to_owned()));
+            }
+            (Via::Vmap, Ok(arguments)) if is_called_plainly && !is_mapped(&arguments) => {
+                if !returns_nothing(function) {
+                    return Err(ModelError::Unsupported("filter_vmap without an array to map over".to_owned()));
+                }
+                Ok(arguments)
             }
             (Via::Vmap, sorted) => sorted.and_then(Arguments::unbatched),
             (Via::Grad | Via::Jvp, Ok(arguments))
@@ -409,6 +424,7 @@ impl<'c> Simulation<'c> {
         let is_as_called = self.profile.transformations.without_tangents == WithoutTangents::Called;
         let via = match &sorted {
             Ok(arguments) if arguments.without_tangents && is_as_called => Via::Call,
+            Ok(arguments) if is_called_plainly && arguments.batch.is_none() => Via::Call,
             _ => call.via,
         };
         let bypassed = is_made && ambient.bypasses && self.calls_the_wrapper(call.via);
