@@ -3,14 +3,15 @@
 use std::rc::Rc;
 
 use super::ambient::Ambient;
-use super::arguments::{Arguments, Invocation, is_split_explicitly, refused, sort};
+use super::arguments::{Arguments, Invocation, is_mapped, is_split_explicitly, refused, sort};
 use super::called;
 use super::compiled::Compiled;
+use super::flatten::is_unsortable;
 use super::generation::is_kept;
 use super::key::Ingredients;
 use super::object::{Kind, Raised};
 use super::predict::{ModelError, Objects, Prediction, Simulation};
-use super::running::{body_output, returns_what_it_uses, shardings_are_known};
+use super::running::{body_output, returns_nothing, returns_what_it_uses, shardings_are_known};
 use super::signature::Signature;
 use super::transform::{Passed, differentiated, filtered, passed};
 use super::walk::{Served, doubtful_option};
@@ -79,7 +80,9 @@ impl Simulation<'_> {
             return unknown("whether the body of a library's function ran");
         }
         let is_called = |arguments: &Arguments| {
-            arguments.without_tangents && self.profile.transformations.without_tangents == WithoutTangents::Called
+            let is_as_called = self.profile.transformations.without_tangents == WithoutTangents::Called;
+            (arguments.without_tangents && is_as_called)
+                || (self.is_called_plainly(call.via) && arguments.batch.is_none())
         };
         let ingredients = sorted.as_ref().map(|arguments| Ingredients {
             function: &owner,
@@ -191,7 +194,7 @@ impl Simulation<'_> {
     ) -> Result<Result<Arguments, Raised>, ModelError> {
         let mut arguments = match sort(self.profile, invocation) {
             Ok(arguments) => arguments,
-            Err(raised) => return Ok(Err(raised)),
+            Err(raised) => return Ok(Err(self.unsortable_ahead(call.via, invocation).unwrap_or(raised))),
         };
         // What a nan came from may be asked for.
         if ambient.returns_no.contains(&NonFinite::Nan) && arguments.leaves.iter().any(|leaf| leaf.donated) {
@@ -211,6 +214,19 @@ impl Simulation<'_> {
         self.transformed(call.via, invocation, arguments)
     }
 
+    /// What arguments that can't be flattened raise ahead of time, if that is something else than in a call.
+    fn unsortable_ahead(&self, via: Via, call: &Invocation<'_>) -> Option<Raised> {
+        let class = self.profile.unsortable_ahead.as_ref()?;
+        let is_ahead = matches!(via, Via::Trace | Via::Lower | Via::Compile | Via::EvalShape | Via::MakeJaxpr);
+        let mut values = call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value));
+        (is_ahead && !has_statics(call.options) && values.any(is_unsortable)).then(|| Raised::new(class))
+    }
+
+    /// Whether `via` calls the function itself where no argument is mapped.
+    fn is_called_plainly(&self, via: Via) -> bool {
+        self.profile.arguments == ArgumentStyle::Partition && via == Via::Vmap
+    }
+
     /// The arguments of a wrapper below the transformation that calls it.
     fn transformed(
         &self,
@@ -221,6 +237,13 @@ impl Simulation<'_> {
         match (via, &self.profile.arguments) {
             (Via::Vmap, _) if arguments.leaves.iter().any(is_split_explicitly) => {
                 unknown("vmap over an axis that is split explicitly")
+            }
+            (Via::Vmap, _) if self.is_called_plainly(via) && !is_mapped(&arguments) => {
+                if returns_nothing(call.function) {
+                    Ok(Ok(arguments))
+                } else {
+                    unknown("filter_vmap without an array to map over")
+                }
             }
             (Via::Vmap, _) => Ok(arguments.unbatched()),
             (Via::Grad | Via::Jvp, ArgumentStyle::AsWritten | ArgumentStyle::Partition) => {

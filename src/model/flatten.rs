@@ -313,6 +313,13 @@ impl Flattener<'_> {
     }
 }
 
+/// Whether a dict in the tree has keys without an order.
+pub fn is_unsortable(tree: &Obj) -> bool {
+    let unsortable = Raised::new("unsortable");
+    let errors = FlattenErrors { dict: &unsortable.0, default_dict: "TypeError", none_key: None };
+    flatten(Root::Called("tree".into()), tree, &errors).is_err_and(|raised| raised == unsortable)
+}
+
 /// The values of a dict, and its keys; `called` are the items by whose keys jax prints them.
 fn keyed(items: &[(Obj, Obj)], called: &[(Obj, Obj)]) -> (Vec<Obj>, Vec<(Label, Obj)>) {
     let data = |((key, value), (called, _)): (&(Obj, Obj), &(Obj, Obj))| {

@@ -579,7 +579,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::ModuleMethod(of) => ("module method", hash(of)?).hash(&mut hasher),
         // The hash of a Module is that of its leaves; some of these wrappers' leaves are dicts.
         Kind::ModuleWrapper(PARTITIONED, ..) => PARTITIONED.hash(&mut hasher),
-        Kind::ModuleWrapper("filter_jit", func, _) if has_arrays(func) => return Err(Raised::new("TypeError")),
+        Kind::ModuleWrapper(_, func, _) if has_arrays(func) => return Err(Raised::new("TypeError")),
         Kind::ModuleWrapper(by, func, ModuleHash::Leaves) => (by, hash(func)?).hash(&mut hasher),
         Kind::ModuleWrapper("filter_jit", ..) => "filter_jit".hash(&mut hasher),
         Kind::ModuleWrapper(..) => return Err(Raised::new("TypeError")),

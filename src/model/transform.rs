@@ -17,7 +17,7 @@ use super::predict::ModelError;
 use super::treedef::Root;
 use super::view::{aval, leaf_kind};
 use crate::case::{Array, Class, Library, Name, Placement, Via};
-use crate::spec::{LeafKind, ModuleHash, Profile, Role, WithoutTangents};
+use crate::spec::{ArgumentStyle, LeafKind, ModuleHash, Profile, Role, WithoutTangents};
 
 /// The arguments that a wrapper is called with.
 pub type Passed = (Vec<Obj>, Vec<(Name, Obj)>);
@@ -53,6 +53,7 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
     if via != Via::Vmap {
         return Ok(None);
     }
+    // Where nothing can be mapped the function is called as it is.
     let mut sizes = Vec::new();
     for value in call.args {
         let Ok(flat) = flatten(Root::Called("mapped".into()), value, &FlattenErrors::of(profile)) else {
@@ -65,7 +66,7 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
         }));
     }
     match sizes.first() {
-        None => Err(ModelError::Unsupported("filter_vmap without an array to map over".to_owned())),
+        None => Ok(None),
         Some(first) if first.is_none() || sizes.iter().any(|size| size != first) => refused("ValueError"),
         Some(_) => Ok(None),
     }
@@ -100,6 +101,7 @@ fn traced(
                 true
             }
             (_, None) if kind == LeafKind::ForeignArray => return Err(Raised::new("TypeError")),
+            (Via::Vmap, _) if kind == LeafKind::ForeignScalar => return Err(Raised::new(&words.other_under_vmap)),
             (Via::Vmap, None) => return Err(Raised::new(&words.other_under_vmap)),
             (Via::Grad, None) => return Err(Raised::new(&words.other_under_grad)),
             (_, None) => return Err(Raised::new("TypeError")),
@@ -112,7 +114,9 @@ fn traced(
                 has_literal_array |= words.makes_literals && is_numpy && !has_tangent(&aval);
                 has_tangent(&aval)
             }
-            (Via::Jvp, Some(aval)) if !has_tangent(&aval) => return Err(Raised::new("TypeError")),
+            (Via::Jvp, Some(aval)) if !has_tangent(&aval) && !aval.dtype.is_float0() => {
+                return Err(Raised::new("TypeError"));
+            }
             (_, Some(_)) => true,
         };
     }
@@ -182,10 +186,17 @@ pub fn differentiated(
     via: Via,
     mut arguments: Arguments,
 ) -> Result<Result<Arguments, Raised>, ModelError> {
-    if via == Via::Jvp && !arguments.leaves.iter().all(leaf_has_tangent) {
+    // Such arrays are their own tangents, as a case has it.
+    let is_its_own = |leaf: Leaf<'_>| leaf_has_tangent(leaf) || leaf.aval.dtype.is_float0();
+    if via == Via::Jvp && !arguments.leaves.iter().all(is_its_own) {
         return Ok(Err(Raised::new("TypeError")));
     }
-    if !arguments.leaves.iter().any(leaf_has_tangent) {
+    // To `equinox.is_inexact_array` what NumPy has through `ml_dtypes` is no number.
+    let is_unknown = |leaf: Leaf<'_>| {
+        let is_numpy = leaf.aval.placement.is_none() && leaf.aval.dtype.is_extension();
+        is_numpy && profile.arguments == ArgumentStyle::Partition
+    };
+    if !arguments.leaves.iter().any(|leaf| leaf_has_tangent(leaf) && !is_unknown(leaf)) {
         match profile.transformations.without_tangents {
             WithoutTangents::Plain | WithoutTangents::Called => arguments.without_tangents = true,
             WithoutTangents::Apart => arguments.without_tangents = via == Via::Jvp,
