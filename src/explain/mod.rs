@@ -303,8 +303,9 @@ impl Explained {
             let call = &mut self.calls[number - 1];
             let is_same = |a: &Difference, b: &Difference| a.path == b.path && a.component == b.component;
             let stated = call.differences();
-            // What one place makes of the key alone can look otherwise than beside the others.
-            let is_stated = |found: &Vec<Difference>| found.iter().any(|a| stated.iter().any(|b| is_same(a, b)));
+            // What one place makes of the key alone can look otherwise than beside the others: an argument is absent that the other
+            // call has by name.
+            let is_stated = |found: &Vec<Difference>| found.iter().any(|a| stated.iter().any(|b| a.path == b.path));
             let is_enough = |a: &Difference| repair.each.iter().flatten().any(|b| is_same(a, b));
             let (mends, minimal) = (repair.each.iter().all(is_stated), stated.iter().all(is_enough));
             call.tried = Some(Tried { mends, minimal });

@@ -162,8 +162,10 @@ fn differing(before: Option<&Tree>, after: Option<&Tree>, at: &str, found: &mut 
     let text = |tree: Option<&Tree>| tree.map(ToString::to_string);
     match (before, after) {
         _ if text(before) == text(after) => {}
-        // What an instance consists of depends on its class.
-        (Some(Tree::Object(old)), Some(Tree::Object(new))) if old.get("class") != new.get("class") => {
+        // What an instance consists of depends on its class, and what its children are called on how many there are.
+        (Some(Tree::Object(old)), Some(Tree::Object(new)))
+            if old.get("class") != new.get("class") || children(old) != children(new) =>
+        {
             found.push(at.to_owned());
         }
         (Some(Tree::Object(old)), Some(Tree::Object(new))) if old.keys().eq(new.keys()) || old.len() != new.len() => {
@@ -179,6 +181,11 @@ fn differing(before: Option<&Tree>, after: Option<&Tree>, at: &str, found: &mut 
         }
         _ => found.push(at.to_owned()),
     }
+}
+
+/// How many children the text of an instance has.
+fn children(instance: &serde_json::Map<String, Tree>) -> Option<usize> {
+    instance.get("children").and_then(Tree::as_array).map(Vec::len)
 }
 
 /// The text `tree` with `place` as in `other`; `None` if there is no such place.

@@ -774,8 +774,8 @@ pub fn repr(obj: &Obj) -> String {
         },
         Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
         Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
-        Kind::Jitted(func)
-        | Kind::Wrapper(func, _)
+        Kind::Jitted(func) => format!("<jit of {}>", repr(func)),
+        Kind::Wrapper(func, _)
         | Kind::Checkpointed(func)
         | Kind::Mapped(func)
         | Kind::Opaque(func, _) => {

@@ -34,25 +34,19 @@ impl<'e> Group<'e> {
         self.0[0]
     }
 
-    /// What its other calls have at a place that the first one hasn't: a path, or another value at the same path.
-    fn others(&self, place: &Place<'e>) -> Vec<&'e str> {
-        let at = |call: &'e ExplainedCall| -> Vec<_> {
-            call.differences()
-                .iter()
-                .zip(places(call))
-                .filter(|(_, other)| other == place)
-                .map(|(found, _)| found)
-                .collect()
-        };
-        let first = at(self.first());
+    /// What its other calls have that the first one hasn't: other values where that has `known`, and for the first of a place the
+    /// paths that it hasn't.
+    fn others(&self, place: &Place<'e>, known: &Difference, is_first: bool) -> Vec<&'e str> {
+        let is_known = |found: &Difference| self.first().differences().iter().any(|first| first.path == found.path);
         let mut others: IndexSet<&str> = IndexSet::new();
-        for found in self.0[1..].iter().flat_map(|call| at(call)) {
-            match first.iter().find(|known| known.path == found.path) {
-                None => others.insert(&found.path),
-                Some(_) if found.after.starts_with(ANOTHER) => continue,
-                Some(known) if known.after == found.after => continue,
-                Some(_) => others.insert(&found.after),
-            };
+        for (found, at) in self.0[1..].iter().flat_map(|call| call.differences().iter().zip(places(call))) {
+            if found.path == known.path && found.component == known.component {
+                if found.after != known.after && !found.after.starts_with(ANOTHER) {
+                    others.insert(&found.after);
+                }
+            } else if is_first && at == *place && !is_known(found) {
+                others.insert(&found.path);
+            }
         }
         others.into_iter().collect()
     }
@@ -157,11 +151,13 @@ fn describe_differences(text: &mut String, group: &Group<'_>, Style { bold, end,
     for (place, found) in kinds.iter().take(KINDS) {
         // One line is as long as what it would say of one more.
         let shown = if found.len() <= SHOWN + 1 { found.len() } else { SHOWN };
-        let at = rows.len();
-        rows.extend(found[..shown].iter().map(|difference| row(difference)));
-        let others: Vec<String> = group.others(place).into_iter().map(shortened).collect();
-        if !others.is_empty() {
-            let _ = write!(rows[at].2, "; later {}", listed(&others, SHOWN));
+        for (i, difference) in found[..shown].iter().enumerate() {
+            let mut row = row(difference);
+            let others: Vec<String> = group.others(place, difference, i == 0).into_iter().map(shortened).collect();
+            if !others.is_empty() {
+                let _ = write!(row.2, "; later {}", listed(&others, SHOWN));
+            }
+            rows.push(row);
         }
         if found.len() > shown {
             rows.push((format!("and {} more", found.len() - shown), String::new(), "likewise".to_owned()));

@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import functools
+import pathlib
 
 import jax
 import jax.numpy as jnp
@@ -208,3 +209,17 @@ try:
     jax.lax.cond(True, lambda: 1.0, lambda: 2)
 except TypeError as error:
     print(type(error).__name__)
+
+
+class Agent:
+    """What it holds are functions, and it is none."""
+
+    def __init__(self, rate):
+        self.rate, self.act = rate, jax.jit(root)
+
+
+# What says by itself what it is.
+told = jax.jit(lambda x, what: x, static_argnames="what")
+agents = [Agent(1), Agent(1), Agent(2)]
+for what in (pathlib.Path("a"), pathlib.Path("a"), pathlib.Path("b"), b"a", b"b", *agents):
+    told(1.0, what=what)

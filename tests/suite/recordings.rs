@@ -358,6 +358,24 @@ fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str)
         "static value: <Named name='b'> after <Named name='a'>: another-object-without-equality",
     ];
     assert_eq!(said, expected);
+    let told: Vec<_> = explained
+        .calls
+        .iter()
+        .filter(|call| call.name == "<lambda>" && call.is_again())
+        .filter_map(|call| {
+            let found = call.differences().iter().find(|found| found.path == "what")?;
+            Some(format!("{}: {}", found.after, call.advice.first()?.as_ref()?.cause))
+        })
+        .collect();
+    let expected = [
+        "PosixPath('b'): static-argument",
+        "b'a': static-argument",
+        "b'b': static-argument",
+        "<Agent rate=1, act=<PjitFunction of root at statics_and_data.py:115>>: static-argument",
+        "another <Agent rate=1, act=<PjitFunction of root at statics_and_data.py:115>>: object-that-holds-functions",
+        "<Agent rate=2, act=<PjitFunction of root at statics_and_data.py:115>>: another-object-without-equality",
+    ];
+    assert_eq!(told, expected);
 }
 
 /// What differs is named as the program names it, and nothing that follows from it is beside it.

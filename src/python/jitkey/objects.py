@@ -207,6 +207,8 @@ class Objects(Recorder):
             return form
         if (text := parsed.written(value)) is not None:
             return {"parsed": text}
+        if type(value) is bytes and value.isascii() and value.decode().isprintable():
+            return {"bytes": value.decode()}
         if isinstance(value, (int, str)) and _is_compared_as(value, int if isinstance(value, int) else str):
             return self._instance(value)
         if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):

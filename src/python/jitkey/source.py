@@ -76,6 +76,9 @@ def transformations(function: Any) -> list[types.CodeType]:
         if made.__code__ not in found[-1:]:
             found.append(made.__code__)
         function = function.__wrapped__
+    if found and isinstance(function, types.FunctionType) and function.__code__ is found[-1]:
+        # What stood around it was made of itself.
+        found.pop()
     return found
 
 
