@@ -10,6 +10,7 @@ mod name;
 pub mod notation;
 mod options;
 mod param;
+mod parsed;
 mod placement;
 mod program;
 pub mod text;
@@ -24,11 +25,12 @@ pub use context::{Context, DefaultDevice, TransferGuard};
 pub use name::{Name, NameError};
 pub use options::{Donate, InShardings, JitOptions, ShardingTree, Shardings};
 pub use param::{ArgName, Param};
+pub use parsed::{Content, Parsed, ParsedClass, ParsedError};
 pub use placement::{Placement, Sharding, Split, axes};
 pub use program::{Call, Case, ClearScope, Fill, Mutation, Step, Thread, Via};
 pub use validate::{CaseError, Part};
 pub use value::{
     ClosureForm, DefForm, DefaultDictForm, DictItems, Effect, Form, Integer, LambdaForm, MakeForm, MethodForm,
-    NestContainer, NestForm, NewForm, OutputForm, PartialForm, Real, RepeatForm, Value, WrapForm, Wrapper,
+    MethodKind, NestContainer, NestForm, NewForm, OutputForm, PartialForm, Real, RepeatForm, Value, WrapForm, Wrapper,
 };
 pub use verdict::{Behaviour, Layer, LayerSet, Verdict};

@@ -60,6 +60,7 @@ impl Display for Form {
             Self::Ellipsis {} => f.write_str("..."),
             Self::Object { .. } => f.write_str("object()"),
             Self::NumpyScalar(dtype, value) => write!(f, "np.{dtype}({value})"),
+            Self::Parsed(parsed) => f.write_str(&parsed.expression()),
             Self::Dtype(dtype) => write!(f, "np.dtype({dtype})"),
             Self::ScalarType(dtype) => write!(f, "np.{dtype}"),
             Self::ShapeDtypeStruct(array) => write!(f, "ShapeDtypeStruct({})", array.0),
@@ -86,7 +87,7 @@ impl Display for Form {
             Self::Global(name) => f.write_str(name),
             Self::Partial(partial) => partially(f, "functools.partial", partial),
             Self::TreePartial(partial) => partially(f, "Partial", partial),
-            Self::Method(method) => write!(f, "{}.method", method.of),
+            Self::Method(method) => write!(f, "{}.{}", method.of, method.kind.name()),
             Self::Wrap(wrap) => write!(f, "{}({})", wrap.by, wrap.func),
             Self::Make(make) => {
                 write!(f, "{}(", make.call)?;

@@ -566,6 +566,7 @@ impl Form {
             | Self::Ellipsis {}
             | Self::Object { .. }
             | Self::NumpyScalar(..)
+            | Self::Parsed(_)
             | Self::Dtype(_)
             | Self::ScalarType(_)
             | Self::ShapeDtypeStruct(_)

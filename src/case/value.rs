@@ -10,10 +10,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::Param;
+use super::{Array, Dtype, Name, Param, Parsed};
 #[cfg(feature = "schema")]
-use super::value_text::ArrayTextForm;
-use super::{Array, Dtype, Name};
+use super::{ParsedClass, value_text::ArrayTextForm};
 
 /// A value, as a recipe: it is built anew each time it is met, but for [`Form::Ref`] and [`Form::Global`].
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +122,8 @@ pub enum Form {
     },
     /// A NumPy scalar: dtype and number.
     NumpyScalar(Dtype, Real),
+    /// A value of a class of the standard library, and how the class writes it: `[decimal.Decimal, "0.10"]`.
+    Parsed(#[cfg_attr(feature = "schema", schemars(with = "(ParsedClass, String)"))] Parsed),
     /// `numpy.dtype(…)`
     Dtype(Dtype),
     /// The scalar type itself, `numpy.float32`.
@@ -392,8 +393,11 @@ pub struct PartialForm {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MethodForm {
-    /// The instance. Every class of a case has the method `method`.
+    /// The instance, or the class. Every class of a case has the methods `method`, `class_method` and `static_method`.
     pub of: Value,
+    /// Which of them it is.
+    #[serde(default, skip_serializing_if = "MethodKind::is_usual")]
+    pub kind: MethodKind,
     /// The name of the method of a class that no case made, in a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -403,6 +407,36 @@ pub struct MethodForm {
     /// What that method returns instead of what it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<Value>,
+}
+
+/// What a method is bound to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum MethodKind {
+    /// The instance.
+    #[default]
+    Instance,
+    /// The class (`@classmethod`), whether it is taken from the class or from an instance.
+    Class,
+    /// Nothing (`@staticmethod`): a plain function, the same one each time and for a class that inherits it.
+    Static,
+}
+
+impl MethodKind {
+    fn is_usual(&self) -> bool {
+        *self == Self::Instance
+    }
+
+    /// The name of that method in every class of a case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Instance => "method",
+            Self::Class => "class_method",
+            Self::Static => "static_method",
+        }
+    }
 }
 
 /// A wrapper around a function.

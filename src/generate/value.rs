@@ -1,7 +1,7 @@
 //! Any value at all, whatever the rules speak of: what text forms and keys must get along with.
 
 use super::Source;
-use crate::case::{Array, DictItems, Dtype, Form, Library, Value};
+use crate::case::{Array, Content, DictItems, Dtype, Form, Library, Parsed, ParsedClass, Value};
 
 /// How many containers stand in each other at most.
 const DEPTH: u32 = 4;
@@ -33,7 +33,7 @@ impl Source {
     }
 
     fn scalar(&mut self) -> Value {
-        match self.below(9) {
+        match self.below(10) {
             0 => self.array(),
             1 => Value::None,
             2 => Value::Bool(self.one_in(2)),
@@ -42,8 +42,27 @@ impl Source {
             5 => Form::Str(self.text()).into(),
             6 => Value::Int((i128::from(self.bits().cast_signed()) << self.below(64)).into()),
             7 => Value::Float(Some(f64::from_bits(self.bits())).filter(|float| !float.is_nan()).unwrap_or(-0.0)),
-            _ => Form::Range(vec![i64::from(self.below(8)) - 4, i64::from(self.below(8)) - 4]).into(),
+            8 => Form::Range(vec![i64::from(self.below(8)) - 4, i64::from(self.below(8)) - 4]).into(),
+            _ => self.parsed(),
         }
+    }
+
+    /// A value of a class of the standard library, from few texts, so that numbers among them are often equal.
+    fn parsed(&mut self) -> Value {
+        use ParsedClass::{Date, Datetime, Decimal, Fraction, Path, Pattern, PurePosixPath, Timedelta, Uuid};
+        const TEXTS: [(ParsedClass, &[&str]); 9] = [
+            (Decimal, &["1", "1.0", "0.5", "0.1", "2", "-0", "1E+2", "Infinity"]),
+            (Fraction, &["1", "1/2", "1/10", "2", "0", "100", "-1/3"]),
+            (Date, &["2024-02-29", "1970-01-01"]),
+            (Datetime, &["2024-02-29T00:00:00", "2024-02-29T00:00:00+00:00", "2024-02-29T01:30:00+01:30"]),
+            (Timedelta, &["0", "0.5", "90"]),
+            (Path, &["a", "/a/b", "."]),
+            (PurePosixPath, &["a", "/a/b", "."]),
+            (Uuid, &["00000000-0000-0000-0000-00000000000a"]),
+            (Pattern, &["a+", "a|b"]),
+        ];
+        let (class, texts) = *self.pick(&TEXTS);
+        Form::Parsed(Parsed::new(class, *self.pick(texts)).expect("a text of the class")).into()
     }
 
     /// A key of a dict: mostly a short name, as in real programs.
@@ -87,6 +106,10 @@ pub fn near(value: &Value) -> Value {
             Form::Tuple(items) => Form::Tuple(items.iter().map(near).collect()).into(),
             Form::Frozenset(items) => Form::Frozenset(items.iter().rev().map(near).collect()).into(),
             Form::Dict(items) => Form::Dict(DictItems(items.0.iter().rev().cloned().collect())).into(),
+            Form::Parsed(parsed) => match parsed.content() {
+                Content::Ratio(number, 1) => Value::Int((*number).into()),
+                _ => value.clone(),
+            },
             _ => value.clone(),
         },
         _ => value.clone(),

@@ -69,17 +69,20 @@ impl Arguments {
     /// The arguments of one element, under a `jax.vmap` over the first dimension of each.
     pub fn unbatched(mut self) -> Result<Self, Raised> {
         let value_error = || Raised::new("ValueError");
-        if self.leaves.is_empty() {
-            return Err(value_error());
-        }
-        for leaf in self.leaves.iter() {
+        // What was mapped before, by a vmap around this one, had a size of its own.
+        let mut batch = None;
+        for leaf in self.leaves.iter().filter(|leaf| is_passed(leaf.traits)) {
             let size = *leaf.aval.shape.first().ok_or_else(value_error)?;
-            if self.batch.is_some_and(|batch| batch != size) {
+            if batch.is_some_and(|batch| batch != size) {
                 return Err(value_error());
             }
-            self.batch = Some(size);
+            batch = Some(size);
         }
+        self.batch = Some(batch.ok_or_else(value_error)?);
         Rc::make_mut(&mut self.leaves).change_all(|traits| {
+            if !is_passed(traits) {
+                return;
+            }
             let aval = Rc::make_mut(&mut traits.aval);
             aval.shape.remove(0);
             // Where it is remains that of the whole array; its type has what is explicit.
@@ -92,6 +95,19 @@ impl Arguments {
         });
         Ok(self)
     }
+}
+
+/// What `filter_jit` calls the function among its arguments. No `vmap` maps what is in it.
+const FUNCTION: &str = "fun";
+
+/// Whether a leaf is in no function.
+fn is_passed(leaf: &Traits) -> bool {
+    !matches!(&leaf.tree.root, Root::Called(name) if name == FUNCTION)
+}
+
+/// Whether there is anything that a `vmap` maps.
+pub fn is_mapped(arguments: &Arguments) -> bool {
+    arguments.leaves.iter().any(|leaf| is_passed(leaf.traits))
 }
 
 /// Whether the first dimension of a leaf is split over axes that are part of its type.
@@ -385,7 +401,7 @@ impl<'c> Sorter<'c> {
         let mut found = Found::default();
         let mut sorted = Partition::default();
         let flat = |root: Root, value: &Obj| flatten(root, value, &self.errors);
-        let mut roots = vec![(flat(Root::Called("fun".into()), function)?, true)];
+        let mut roots = vec![(flat(Root::Called(FUNCTION.into()), function)?, true)];
         let none: Obj = Rc::new(Kind::None);
         let positional = bound.len();
         // The rest ends in a dummy None, so that there is always a first argument. Nobody passes it.

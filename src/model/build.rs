@@ -12,8 +12,8 @@ use super::python;
 use super::treedef::Label;
 use super::view::FEW;
 use crate::case::{
-    ArgName, Array, Case, Class, DictItems, Dtype, Form, Name, NestContainer, NewForm, OutputForm, Param, PartialForm,
-    Value, Wrapper,
+    ArgName, Array, Case, Class, DictItems, Dtype, Form, MethodKind, Name, NestContainer, NewForm, OutputForm, Param,
+    PartialForm, Value, Wrapper,
 };
 
 /// Why an object can't be made.
@@ -41,7 +41,7 @@ pub struct Namespace {
     /// The classes as objects, each one however it is reached.
     class_objects: FxHashMap<Name, Obj>,
     /// The functions that are their methods, by the class that defines them.
-    class_methods: RefCell<FxHashMap<Name, Obj>>,
+    class_methods: RefCell<FxHashMap<(Name, MethodKind), Obj>>,
     objects: FxHashMap<Name, Obj>,
     /// The objects that can't be made, in order.
     unmade: IndexMap<Name, BuildError>,
@@ -220,6 +220,7 @@ impl Namespace {
             Form::Ellipsis {} => Kind::Ellipsis,
             Form::Object { called, params, .. } => Kind::Object { called: called.clone(), params: params.clone() },
             Form::NumpyScalar(dtype, value) => Kind::NumpyScalar(*dtype, rounded(*dtype, value.0)),
+            Form::Parsed(parsed) => Kind::Parsed(parsed.clone()),
             Form::Dtype(dtype) => Kind::Dtype(*dtype),
             Form::ScalarType(dtype) => Kind::ScalarType(*dtype),
             Form::ShapeDtypeStruct(array) => Kind::ShapeDtypeStruct(Arc::new(array.0.clone())),
@@ -286,11 +287,16 @@ impl Namespace {
             Form::Method(method) => {
                 let of = self.build(&method.of)?;
                 match &*of {
-                    // What is no instance's is a plain function, the same one for whoever inherits it.
+                    _ if method.kind == MethodKind::Class => {
+                        let class = method_class(&of)?;
+                        let of = Rc::clone(&self.class_objects[&class.name]);
+                        Kind::Method { of, name: Some(method.kind.name().to_owned()), params: None }
+                    }
+                    _ if method.kind == MethodKind::Static => {
+                        return Ok(self.unbound(method_class(&of)?, method.kind));
+                    }
                     Kind::Class(class) if !matches!(class.root(), Class::Subclass { .. }) && method.name.is_none() => {
-                        let mut methods = self.class_methods.borrow_mut();
-                        let made = methods.entry(class.defining().name.clone());
-                        return Ok(Rc::clone(made.or_insert_with(|| Rc::new(unbound_method()))));
+                        return Ok(self.unbound(class, method.kind));
                     }
                     Kind::Record { class, .. } if matches!(class.root(), Class::Module { .. }) => {
                         Kind::ModuleMethod(of)
@@ -312,6 +318,13 @@ impl Namespace {
             }
             Form::Make(make) => return self.build(&make.as_),
         }))
+    }
+
+    /// What is no instance's is a plain function, the same one for whoever inherits it.
+    fn unbound(&self, class: &ClassObject, kind: MethodKind) -> Obj {
+        let mut methods = self.class_methods.borrow_mut();
+        let made = methods.entry((class.defining().name.clone(), kind));
+        Rc::clone(made.or_insert_with(|| Rc::new(unbound_method(kind))))
     }
 
     fn class(&self, name: &Name) -> Result<Rc<ClassObject>, BuildError> {
@@ -369,14 +382,24 @@ impl Namespace {
     }
 }
 
-/// The method that every class of a case has, as the class has it.
-fn unbound_method() -> Kind {
+/// The class that a method is found in: the object itself, or its class.
+fn method_class(of: &Obj) -> Result<&Rc<ClassObject>, BuildError> {
+    match &**of {
+        Kind::Class(class) => Some(class),
+        other => python::class_of(other),
+    }
+    .ok_or_else(|| BuildError::Unsupported("a method of what is no class of the case".to_owned()))
+}
+
+/// A method that every class of a case has, as the class has it.
+fn unbound_method(kind: MethodKind) -> Kind {
     let params = ["self", "*args", "**kwargs"]
         .into_iter()
+        .skip(usize::from(kind == MethodKind::Static))
         .map(|name| ArgName::try_from(name.to_owned()).map(Param::Plain).expect("the name of a parameter"));
     Kind::Function(Box::new(Function {
-        name: Some("method".to_owned()),
-        definition: "method".into(),
+        name: Some(kind.name().to_owned()),
+        definition: kind.name().into(),
         params: Some(params.collect()),
         ..Function::default()
     }))

@@ -10,14 +10,15 @@
 use std::rc::Rc;
 
 use super::ambient::Ambient;
-use super::arguments::{Arguments, Item};
+use super::arguments::{Arguments, Invocation, Item, sort};
+use super::key::Ingredients;
 use super::leaf::Leaf;
 use super::object::Raised;
-use super::predict::ModelError;
-use super::running::{devices, split};
+use super::predict::{ModelError, Objects, Prediction, Simulation};
+use super::running::{body_output, devices, split};
 use super::table::Program;
 use super::wrapper::Options;
-use crate::case::{Name, Placement, Value};
+use crate::case::{Call, Class, Form, Name, Placement, Value, Verdict, Via};
 use crate::spec::{ArgumentStyle, Equality, LeafKind, Profile};
 
 /// A compiled object that a case made.
@@ -135,5 +136,85 @@ impl Compiled {
             }
         }
         Ok(ours.len() == theirs.len())
+    }
+}
+
+impl Simulation<'_> {
+    /// A call of a compiled object: no table is looked up.
+    pub(super) fn call_compiled(
+        &mut self,
+        number: usize,
+        call: &Call,
+        objects: &Objects,
+    ) -> Result<Prediction, ModelError> {
+        let Objects { args, kwargs, ambient, .. } = objects;
+        if self.case.classes.values().any(|class| matches!(class, Class::NnxModule { .. })) {
+            return Err(ModelError::Unsupported("what a compiled object makes of an nnx.Module".to_owned()));
+        }
+        if ambient.is_more_than_flags() {
+            return Err(ModelError::Unsupported(
+                "what surrounds a compiled object, but for flags and devices".to_owned(),
+            ));
+        }
+        let Some(compiled) = self.compiled.get(&number) else {
+            return Err(ModelError::Unsupported(format!("the compiled object of call {number}, which failed")));
+        };
+        let function = match &compiled.function {
+            _ if !compiled.kept => None,
+            None => Some(self.function.clone()),
+            Some(Value::Form(form)) => match &**form {
+                Form::Ref(name) => self.names.object(name).cloned(),
+                _ => None,
+            },
+            Some(_) => None,
+        };
+        let function =
+            function.ok_or_else(|| ModelError::Unsupported("compiled objects of lost functions".to_owned()))?;
+        let options = compiled.call_options();
+        let views = self.views(ambient.x64);
+        let objects = self.objects_matter(&options, ambient);
+        let (function, options) = (&function, &options);
+        let sorted = sort(self.profile, &Invocation { function, args, kwargs, options, views, called: &[], objects });
+        let outcome = match &sorted {
+            Err(raised) => Err(raised.clone()),
+            // What was compiled can't be run as it stands.
+            Ok(_) if ambient.bypasses => Err(Raised::new("ValueError")),
+            Ok(arguments) => match &ambient.compiled_raises {
+                Some(class) => Err(Raised::new(class)),
+                None => compiled.takes(arguments, self.profile)?.and_then(|()| {
+                    let gone = self.gone.refused(arguments, self.profile, compiled.was_called);
+                    gone.or_else(|| ambient.run_raises.as_deref().map(Raised::new)).map_or(Ok(()), Err)
+                }),
+            },
+        };
+        let stale = match (&outcome, &sorted) {
+            (Ok(()), Ok(arguments)) if compiled.sees_everything() => {
+                let now = Ingredients {
+                    function,
+                    arguments,
+                    invocation: None,
+                    options,
+                    ambient,
+                    via: Via::Call,
+                    wrapper: None,
+                    generation: 0,
+                    primitive: None,
+                };
+                self.stale(compiled.program, false, &now, call.raises.as_deref())
+            }
+            _ => None,
+        };
+        let returned = match (&call.returns, &outcome, &sorted) {
+            (Some(returns), _, _) => Some(self.stated(returns)?),
+            (None, Ok(()), Ok(arguments)) => Some(body_output(arguments, options, ambient)),
+            _ => None,
+        };
+        if let (Ok(()), Ok(arguments)) = (&outcome, &sorted) {
+            self.gone.donate(arguments, ambient);
+            self.compiled.entry(number).and_modify(|compiled| compiled.was_called = true);
+        }
+        self.names.returned(returned);
+        let verdict = outcome.map_or_else(|Raised(class)| Verdict::Error(class), |()| Verdict::HIT);
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale })
     }
 }

@@ -296,6 +296,7 @@ impl fmt::Display for WithTypes<'_> {
             | Kind::Dtype(_)
             | Kind::ScalarType(_)
             | Kind::JaxScalarType(_) => f.write_str(&python::repr(self.0)),
+            Kind::Parsed(parsed) => f.write_str(&parsed.expression()),
             Kind::ShapeDtypeStruct(array) => write!(f, "ShapeDtypeStruct({array})"),
             Kind::ArrayRef(array) => write!(f, "Ref({array})"),
             Kind::Treedef(treedef) => {

@@ -289,10 +289,17 @@ impl Flattener<'_> {
             }
             Kind::ModuleMethod(of) => Open::new(NodeKind::ModuleMethod, vec![of.clone()], Vec::new())
                 .with(|more| more.names = vec![Label::Data("__self__")]),
-            // `_JitWrapper` has the function's name as a leaf and the function, partitioned, in static fields; the others
-            // have the function as a leaf.
+            // `_JitWrapper` has the function's name as a leaf and the function, partitioned: its arrays are leaves, the rest
+            // is in static fields. The others have the function as a leaf.
             Kind::ModuleWrapper("filter_jit", func, _) => {
                 let name: Obj = Rc::new(Kind::Str(python::repr(func)));
+                if python::has_arrays(func) {
+                    let names = vec![Label::Data("fn"), Label::Data("__wrapped__")];
+                    return Ok(Some(
+                        Open::new(NodeKind::FilterJit, vec![name, func.clone()], Vec::new())
+                            .with(|more| more.names = names),
+                    ));
+                }
                 let func = (Label::Data("__wrapped__"), func.clone());
                 Open::new(NodeKind::FilterJit, vec![name], vec![func]).with(|more| more.names = vec![Label::Data("fn")])
             }
@@ -304,6 +311,13 @@ impl Flattener<'_> {
             _ => return Ok(None),
         }))
     }
+}
+
+/// Whether a dict in the tree has keys without an order.
+pub fn is_unsortable(tree: &Obj) -> bool {
+    let unsortable = Raised::new("unsortable");
+    let errors = FlattenErrors { dict: &unsortable.0, default_dict: "TypeError", none_key: None };
+    flatten(Root::Called("tree".into()), tree, &errors).is_err_and(|raised| raised == unsortable)
 }
 
 /// The values of a dict, and its keys; `called` are the items by whose keys jax prints them.

@@ -43,6 +43,11 @@ fn is_among(names: &str, name: &str) -> bool {
     names.contains(&format!(" {name} "))
 }
 
+/// Whether the ufunc of that name takes one array, as the function of `jax.numpy` does that is called like it.
+pub fn is_unary(name: &str) -> bool {
+    is_among(UNARY, name)
+}
+
 /// The name of a function that stands in NumPy itself.
 fn in_numpy(name: &str) -> Option<&str> {
     name.strip_prefix("np.").or_else(|| name.strip_prefix("numpy."))

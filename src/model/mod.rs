@@ -6,14 +6,17 @@
 //! A call goes the way of the data. `build` makes Python objects of the case's values; `arguments` sorts them into trees and
 //! statics (`leaf` says what is at the end of a tree, `view` what a value is there); `flatten` makes leaves and treedefs
 //! (`treedef`); `key` makes each table's key of them (`facet`), and `table` looks it up (`difference` says why it isn't
-//! there). `walk` asks the tables from the top, for each step of `predict` (`eager` for loops that run outside of `jit`,
+//! there). `walk` asks the tables from the top, for each `call` among the steps of `predict` (`eager` for loops outside of `jit`,
 //! `compiled` for what was compiled ahead of time). `running` says what the program then raises and returns, `persistent`
 //! whether it is loaded from a file. Python's own `==`, `hash` and `is` are in `python`.
 
 mod ambient;
+mod apart;
 mod arguments;
+mod array_equality;
 mod buffers;
 mod build;
+mod call;
 mod called;
 mod compiled;
 mod difference;
@@ -27,14 +30,18 @@ mod key;
 mod leaf;
 mod library;
 mod looked_up;
+mod loop_arguments;
+mod number;
 mod object;
 mod persistent;
 mod predict;
 mod python;
+mod repr;
 mod running;
 mod signature;
 mod table;
 mod transform;
+mod tree_difference;
 mod treedef;
 mod view;
 mod walk;

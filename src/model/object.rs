@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 use super::treedef::{Label, Treedef};
 use super::wrapper::Options;
-use crate::case::{Array, Class, Dtype, Effect, Integer, Name, Param, Wrapper};
+use crate::case::{Array, Class, Dtype, Effect, Integer, Name, Param, Parsed, Wrapper};
 use crate::spec::{Equality, ModuleHash, PartitionSpecs, Profile};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
 pub type Obj = Rc<Kind>;
+
+/// What a function is called that `filter_jit` has among its arguments: hashed by what it is, and compared part by part.
+pub const PARTITIONED: &str = "partitioned";
 
 /// An exception, by class name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +141,8 @@ pub enum Kind {
     /// A `jax.Array` or `numpy.ndarray`.
     Array(Arc<Array>),
     NumpyScalar(Dtype, f64),
+    /// A value of a class of the standard library.
+    Parsed(Parsed),
     Dtype(Dtype),
     ScalarType(Dtype),
     /// `jnp.float32` and its like: objects of jax that compare and hash as the scalar type.

@@ -11,11 +11,15 @@ use std::rc::Rc;
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
+use super::array_equality::arrays_equal;
 use super::flatten::{Flat, FlattenErrors, flatten};
-use super::object::{Kind, Obj, Raised};
+use super::number::Number;
+use super::object::{Kind, Obj, PARTITIONED, Raised};
 use super::treedef::Root;
-use crate::case::{Class, Dtype, EqPolicy, HashPolicy, Library, Name};
+use crate::case::{Array, Class, Content, Dtype, EqPolicy, HashPolicy, Library, Name, Parsed, ParsedClass, Subclass};
 use crate::spec::{ModuleHash, PartitionSpecs};
+
+pub use super::repr::{description, repr};
 
 /// `a is b`
 pub fn is(a: &Obj, b: &Obj) -> bool {
@@ -32,6 +36,8 @@ pub fn is(a: &Obj, b: &Obj) -> bool {
         | (Kind::JaxScalarType(a), Kind::JaxScalarType(b))
         | (Kind::Dtype(a), Kind::Dtype(b)) => a == b,
         (Kind::Member { class: a, number: i }, Kind::Member { class: b, number: j }) => Rc::ptr_eq(a, b) && i == j,
+        // `re.compile` keeps what it compiled (`Lib/re/__init__.py`, `_cache`).
+        (Kind::Parsed(a), Kind::Parsed(b)) => a.class() == ParsedClass::Pattern && a == b,
         _ => false,
     }
 }
@@ -68,6 +74,7 @@ pub fn is_data(object: &Obj) -> bool {
             | Kind::DefaultDict(..)
             | Kind::Array(_)
             | Kind::NumpyScalar(..)
+            | Kind::Parsed(_)
             | Kind::Dtype(_)
     )
 }
@@ -83,6 +90,7 @@ pub fn same_type(a: &Obj, b: &Obj) -> bool {
         },
         // `numpy.dtype` has a class for each dtype.
         (Kind::Dtype(a), Kind::Dtype(b)) => a == b,
+        (Kind::Parsed(a), Kind::Parsed(b)) => a.class() == b.class(),
         (a, b) => match (class_of(a), class_of(b)) {
             (Some(a), Some(b)) => Rc::ptr_eq(a, b),
             (None, None) => discriminant(a) == discriminant(b),
@@ -91,7 +99,8 @@ pub fn same_type(a: &Obj, b: &Obj) -> bool {
     }
 }
 
-fn class_of(kind: &Kind) -> Option<&Rc<super::object::ClassObject>> {
+/// The class of the case that it is an instance of.
+pub fn class_of(kind: &Kind) -> Option<&Rc<super::object::ClassObject>> {
     match kind {
         Kind::Namedtuple(class, _)
         | Kind::Node { class, .. }
@@ -101,53 +110,6 @@ fn class_of(kind: &Kind) -> Option<&Rc<super::object::ClassObject>> {
         | Kind::Member { class, .. } => Some(class),
         _ => None,
     }
-}
-
-/// A number, as `==` and `hash` see it.
-#[derive(Clone, Copy)]
-enum Number {
-    Int(i128),
-    Float(f64),
-    Complex(f64, f64),
-}
-
-fn number(kind: &Kind) -> Option<Number> {
-    match kind {
-        Kind::Bool(value) => Some(Number::Int((*value).into())),
-        Kind::Int(value) => Some(Number::Int(value.get())),
-        Kind::Float(value) => Some(Number::Float(*value)),
-        Kind::Complex(re, im) => Some(Number::Complex(*re, *im)),
-        Kind::NumpyScalar(dtype, value) if dtype.is_integer() || dtype.name() == "bool" => {
-            Some(Number::Int(*value as i128))
-        }
-        Kind::NumpyScalar(dtype, value) if dtype.is_complex() => Some(Number::Complex(*value, 0.0)),
-        Kind::NumpyScalar(dtype, value) if !dtype.is_foreign() || dtype.name().ends_with("longdouble") => {
-            Some(Number::Float(*value))
-        }
-        Kind::Member { class, number } if matches!(class.class, Class::IntEnum(_)) => {
-            Some(Number::Int((*number).into()))
-        }
-        Kind::Derived { base, .. } => number(base),
-        _ => None,
-    }
-}
-
-fn numbers_equal(a: Number, b: Number) -> bool {
-    match (a, b) {
-        (Number::Int(a), Number::Int(b)) => a == b,
-        (Number::Int(i), Number::Float(f)) | (Number::Float(f), Number::Int(i)) => exact_int(f) == Some(i),
-        (Number::Float(a), Number::Float(b)) => a == b,
-        (Number::Complex(re, im), Number::Complex(re2, im2)) => re == re2 && im == im2,
-        (Number::Complex(re, im), other) | (other, Number::Complex(re, im)) => {
-            im == 0.0 && numbers_equal(Number::Float(re), other)
-        }
-    }
-}
-
-fn exact_int(f: f64) -> Option<i128> {
-    let i = f as i128;
-    let back = i as f64;
-    (f.is_finite() && back == f).then_some(i)
 }
 
 /// `bool(a == b)`
@@ -165,10 +127,19 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             }
         }
     }
-    if let (Some(a), Some(b)) = (number(a), number(b)) {
-        return Ok(numbers_equal(a, b));
+    if let (Kind::Parsed(decimal), Kind::NumpyScalar(dtype, _)) = (&**a, &**b)
+        && decimal.class() == ParsedClass::Decimal
+        && dtype.is_integer()
+    {
+        // It takes NumPy's integers for fractions, and their numerators for ints (`Modules/_decimal/_decimal.c`,
+        // `numerator_as_decimal`).
+        return Err(Raised::new("TypeError"));
+    }
+    if let (Some(a), Some(b)) = (Number::of(a), Number::of(b)) {
+        return Ok(a.equal(b));
     }
     match (&**a, &**b) {
+        (Kind::Array(object), _) | (_, Kind::Array(object)) if is_converted(object) => Ok(is(a, b)),
         // NumPy makes an array of a sequence that it is compared with.
         (Kind::Array(_), _)
         | (_, Kind::Array(_))
@@ -181,6 +152,7 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Kind::Derived { base, .. }, _) => equal(base, b),
         (_, Kind::Derived { base, .. }) => equal(a, base),
         (Kind::Str(a), Kind::Str(b)) => Ok(a == b),
+        (Kind::Parsed(a), Kind::Parsed(b)) => Ok(a.content() == b.content()),
         (Kind::Bytes(a) | Kind::Bytearray(a), Kind::Bytes(b) | Kind::Bytearray(b)) => Ok(a == b),
         (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b)) => sequences_equal(a, b),
         (Kind::List(a), Kind::List(b)) => sequences_equal(a, b),
@@ -353,36 +325,20 @@ fn trees_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
     Ok(true)
 }
 
+/// Whether there are arrays among the leaves of a tree.
+pub fn has_arrays(tree: &Obj) -> bool {
+    leaves(tree).is_ok_and(|flat| flat.leaves.iter().any(|(_, leaf)| matches!(**leaf, Kind::Array(_))))
+}
+
 /// The leaves of a tree, and its structure.
 fn leaves(tree: &Obj) -> Result<Flat, Raised> {
     let errors = FlattenErrors { dict: "ValueError", default_dict: "TypeError", none_key: None };
     flatten(Root::Called("tree".into()), tree, &errors)
 }
 
-/// `bool(a == b)` where one is an array: elementwise, and only a single element has a truth.
-fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
-    let of_jax = |obj: &Obj| matches!(&**obj, Kind::Array(array) if !matches!(array.library, Library::Numpy { .. }));
-    let arraylike = |obj: &Obj| matches!(**obj, Kind::Array(_)) || number(obj).is_some();
-    if (of_jax(a) || of_jax(b)) && !(arraylike(a) && arraylike(b)) {
-        // A jax.Array leaves the comparison with what it doesn't know to the other side.
-        return Ok(false);
-    }
-    let prng = |obj: &Obj| match &**obj {
-        Kind::Array(array) => array.prng(),
-        _ => None,
-    };
-    if prng(a) != prng(b) {
-        // Keys are equal to no numbers, and not to keys of other implementations: the operation doesn't take both.
-        return Err(Raised::new("TypeError"));
-    }
-    let (a_shape, b_shape) = (array_shape(a)?, array_shape(b)?);
-    if broadcast(&a_shape, &b_shape).map(|shape| shape.iter().product::<u64>()) != Some(1) {
-        return Err(Raised::new("ValueError"));
-    }
-    Ok(match (first_number(a), first_number(b)) {
-        (Some(a), Some(b)) => numbers_equal(a, b),
-        _ => false,
-    })
+/// Whether it is no array, but an object that is asked for one.
+fn is_converted(object: &Array) -> bool {
+    matches!(object.library, Library::Numpy { subclass: Subclass::Converted, .. })
 }
 
 /// The axes of a PartitionSpec as a tuple has them.
@@ -391,56 +347,8 @@ fn as_items(axes: &[Option<Name>]) -> Vec<Obj> {
     axes.iter().map(|axis| Rc::new(item(axis))).collect()
 }
 
-/// The items of what NumPy takes for a sequence.
-fn items(obj: &Obj) -> Option<&[Obj]> {
-    match &**obj {
-        Kind::Tuple(items) | Kind::Namedtuple(_, items) => Some(items),
-        Kind::List(items) => Some(items),
-        _ => None,
-    }
-}
-
-/// The shape of the array that NumPy makes of a value; sequences that don't fit together are none.
-fn array_shape(obj: &Obj) -> Result<Vec<u64>, Raised> {
-    let Some(items) = items(obj) else {
-        return Ok(match &**obj {
-            Kind::Array(array) => array.shape.clone(),
-            Kind::Range(..) => vec![range(obj).map_or(0, |(len, ..)| len.unsigned_abs())],
-            _ => Vec::new(),
-        });
-    };
-    let shapes = items.iter().map(array_shape).collect::<Result<Vec<_>, _>>()?;
-    match shapes.first() {
-        Some(first) if shapes.iter().any(|shape| shape != first) => Err(Raised::new("ValueError")),
-        first => Ok(std::iter::once(items.len() as u64).chain(first.into_iter().flatten().copied()).collect()),
-    }
-}
-
-/// The first element of the array that NumPy makes of a value, if it is a number.
-fn first_number(obj: &Obj) -> Option<Number> {
-    match (items(obj), &**obj) {
-        (Some(items), _) => items.first().and_then(first_number),
-        (None, Kind::Array(array)) => Some(Number::Int(array.fill.unwrap_or(1).into())),
-        (None, Kind::Range(start, ..)) => Some(Number::Int((*start).into())),
-        (None, other) => number(other),
-    }
-}
-
-/// The shape of an operation on two arrays, if they fit.
-fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
-    let rank = a.len().max(b.len());
-    let dim = |shape: &[u64], i: usize| (i + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
-    (0..rank)
-        .map(|i| match (dim(a, i), dim(b, i)) {
-            (a, b) if a == b => Some(a),
-            (1, other) | (other, 1) => Some(other),
-            _ => None,
-        })
-        .collect()
-}
-
 /// The numbers of a range, by which ranges compare: length, first and step as far as they matter.
-fn range(obj: &Obj) -> Option<(i64, Option<i64>, Option<i64>)> {
+pub(super) fn range(obj: &Obj) -> Option<(i64, Option<i64>, Option<i64>)> {
     let Kind::Range(start, stop, step) = **obj else { return None };
     let span = if step > 0 { stop - start } else { start - stop };
     let len = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
@@ -450,8 +358,8 @@ fn range(obj: &Obj) -> Option<(i64, Option<i64>, Option<i64>)> {
 /// `hash(obj)`: equal where Python's is, and different where Python's is, but for chance.
 pub fn hash(obj: &Obj) -> Result<u64, Raised> {
     let kind = &**obj;
-    if let Some(number) = number(kind) {
-        return Ok(number_hash(number, obj));
+    if let Some(number) = Number::of(kind) {
+        return Ok(number.hash(identity_hash(obj)));
     }
     let mut hasher = FxHasher::default();
     let items_hash = |hasher: &mut FxHasher, items: &[Obj]| -> Result<(), Raised> {
@@ -472,6 +380,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         }
         Kind::Str(text) => ("str", text).hash(&mut hasher),
         Kind::Bytes(text) => ("bytes", text).hash(&mut hasher),
+        Kind::Parsed(parsed) => parsed.content().hash(&mut hasher),
         Kind::Range(..) => ("range", range(obj)).hash(&mut hasher),
         Kind::Slice(parts, true) => {
             "slice".hash(&mut hasher);
@@ -485,6 +394,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::PartitionSpec(axes, PartitionSpecs::Tuples) => return hash(&Rc::new(Kind::Tuple(as_items(axes)))),
         Kind::PartitionSpec(axes, _) => ("spec", axes).hash(&mut hasher),
         Kind::Treedef(treedef) => treedef.structure_hash().hash(&mut hasher),
+        Kind::Array(object) if is_converted(object) => identity_hash(obj).hash(&mut hasher),
         Kind::List(_)
         | Kind::Set(_)
         | Kind::Dict(_)
@@ -529,6 +439,8 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         Kind::Method { of, name, .. } => ("method", identity_hash(of), name).hash(&mut hasher),
         Kind::ModuleMethod(of) => ("module method", hash(of)?).hash(&mut hasher),
         // The hash of a Module is that of its leaves; some of these wrappers' leaves are dicts.
+        Kind::ModuleWrapper(PARTITIONED, ..) => PARTITIONED.hash(&mut hasher),
+        Kind::ModuleWrapper(_, func, _) if has_arrays(func) => return Err(Raised::new("TypeError")),
         Kind::ModuleWrapper(by, func, ModuleHash::Leaves) => (by, hash(func)?).hash(&mut hasher),
         Kind::ModuleWrapper("filter_jit", ..) => "filter_jit".hash(&mut hasher),
         Kind::ModuleWrapper(..) => return Err(Raised::new("TypeError")),
@@ -558,48 +470,36 @@ fn identity_hash(obj: &Obj) -> usize {
     Rc::as_ptr(obj) as usize
 }
 
-/// Equal numbers hash alike, whatever their types; a NaN hashes by identity (since Python 3.10).
-fn number_hash(number: Number, obj: &Obj) -> u64 {
-    let mut hasher = FxHasher::default();
-    match number {
-        Number::Int(value) => value.hash(&mut hasher),
-        Number::Float(value) => match exact_int(value) {
-            Some(value) => value.hash(&mut hasher),
-            None if value.is_nan() => identity_hash(obj).hash(&mut hasher),
-            None => value.to_bits().hash(&mut hasher),
-        },
-        Number::Complex(re, 0.0) => return number_hash(Number::Float(re), obj),
-        Number::Complex(re, im) => (re.to_bits(), im.to_bits()).hash(&mut hasher),
-    }
-    hasher.finish()
-}
-
 /// `a < b`, for sorting dict keys; `TypeError` where Python has no order.
 pub fn less(a: &Obj, b: &Obj) -> Result<bool, Raised> {
     let unordered = || Err(Raised::new("TypeError"));
-    if let (Some(a), Some(b)) = (number(a), number(b)) {
-        return match (a, b) {
-            (Number::Int(a), Number::Int(b)) => Ok(a < b),
-            (Number::Complex(..), _) | (_, Number::Complex(..)) => unordered(),
-            (a, b) => {
-                let float = |n| match n {
-                    Number::Int(i) => i as f64,
-                    Number::Float(f) | Number::Complex(f, _) => f,
-                };
-                Ok(float(a) < float(b))
-            }
-        };
+    if let (Some(a), Some(b)) = (Number::of(a), Number::of(b)) {
+        return a.less(b).map_or_else(unordered, Ok);
     }
     match (&**a, &**b) {
         (Kind::Derived { base, .. }, _) => less(base, b),
         (_, Kind::Derived { base, .. }) => less(a, base),
         (Kind::Str(a), Kind::Str(b)) => Ok(a < b),
         (Kind::Bytes(a), Kind::Bytes(b)) => Ok(a < b),
+        (Kind::Parsed(a), Kind::Parsed(b)) => parsed_less(a, b),
         (Kind::Tuple(a) | Kind::Namedtuple(_, a), Kind::Tuple(b) | Kind::Namedtuple(_, b)) => sequence_less(a, b),
         (Kind::Slice(a, _), Kind::Slice(b, _)) => sequence_less(a, b),
         // `<` of sets is "is a proper subset": a partial order, which sorting can't use but doesn't refuse.
         (Kind::Frozenset(a), Kind::Frozenset(b)) => Ok(a.len() < b.len() && subset(a, b)?),
         _ => unordered(),
+    }
+}
+
+fn parsed_less(a: &Parsed, b: &Parsed) -> Result<bool, Raised> {
+    match (a.content(), b.content()) {
+        (Content::Day(a), Content::Day(b))
+        | (Content::Naive(a), Content::Naive(b))
+        | (Content::Moment(a), Content::Moment(b))
+        | (Content::Span(a), Content::Span(b)) => Ok(a < b),
+        // Part by part.
+        (Content::Path(a), Content::Path(b)) => Ok(a.split('/').lt(b.split('/'))),
+        (Content::Uuid(a), Content::Uuid(b)) => Ok(a < b),
+        _ => Err(Raised::new("TypeError")),
     }
 }
 
@@ -640,88 +540,4 @@ pub fn sort_by_key<V>(items: Vec<(Obj, V)>) -> Result<Vec<(Obj, V)>, Raised> {
         sorted.insert(low, (key, value));
     }
     Ok(sorted)
-}
-
-/// What a recording says of an instance in the place of its value: `rate=0.1, width=8`.
-pub fn description(value: &Obj) -> Option<&str> {
-    match &**value {
-        Kind::Str(text) if text.contains('=') => Some(text),
-        _ => None,
-    }
-}
-
-/// `repr(obj)`, as far as the names of arguments show it: enough to tell keys apart that are equal.
-pub fn repr(obj: &Obj) -> String {
-    match &**obj {
-        Kind::None => "None".to_owned(),
-        Kind::Bool(true) => "True".to_owned(),
-        Kind::Bool(false) => "False".to_owned(),
-        Kind::Int(value) => value.to_string(),
-        Kind::Float(value) => format!("{value:?}"),
-        Kind::Complex(re, im) => format!("({re}+{im}j)"),
-        Kind::Str(text) => format!("'{text}'"),
-        Kind::Bytes(text) => format!("b'{text}'"),
-        Kind::Tuple(items) if items.len() == 1 => format!("({},)", repr(&items[0])),
-        Kind::Tuple(items) => format!("({})", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
-        Kind::Namedtuple(class, items) => {
-            format!("{}({})", class.name, items.iter().map(repr).collect::<Vec<_>>().join(", "))
-        }
-        Kind::List(items) => format!("[{}]", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
-        Kind::Frozenset(items) => format!("frozenset({{{}}})", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
-        Kind::Range(start, stop, 1) => format!("range({start}, {stop})"),
-        Kind::Range(start, stop, step) => format!("range({start}, {stop}, {step})"),
-        Kind::Slice(parts, _) => format!("slice({})", parts.iter().map(repr).collect::<Vec<_>>().join(", ")),
-        Kind::NumpyScalar(dtype, value) => format!("np.{dtype}({value})"),
-        Kind::Dtype(dtype) => format!("dtype({dtype})"),
-        Kind::ScalarType(dtype) => format!("np.{dtype}"),
-        Kind::JaxScalarType(dtype) => format!("jnp.{dtype}"),
-        Kind::Global(name) => name.clone(),
-        Kind::Member { class, number } => match &class.class {
-            Class::Enum(members) | Class::IntEnum(members) => {
-                let member = usize::try_from(number - 1).ok().and_then(|i| members.get(i));
-                format!("{}.{}", class.name, member.map_or("?", |name| name.as_str()))
-            }
-            _ => class.name.to_string(),
-        },
-        Kind::Derived { base, .. } => repr(base),
-        Kind::Tracer(value) => format!("a tracer of {}", repr(value)),
-        Kind::Instance { class, value, .. } => {
-            let value = value.borrow();
-            let written = match &**value {
-                // What a recording says of a container.
-                Kind::Str(text) if text.starts_with(['{', '[', '(']) => Some(&**text),
-                _ => description(&value),
-            };
-            format!("{}({})", class.name, written.map_or_else(|| repr(&value), str::to_owned))
-        }
-        Kind::Array(array) => array.to_string(),
-        // Without the address, so that an explanation is the same each time.
-        Kind::Function(function) => match &function.name {
-            None => "<function>".to_owned(),
-            Some(name) => format!("<function {name}>"),
-        },
-        Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
-        Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
-        Kind::Jitted(func) => format!("<jit of {}>", repr(func)),
-        Kind::Wrapper(func, _)
-        | Kind::Checkpointed(func)
-        | Kind::Mapped(func)
-        | Kind::Opaque(func, _) => {
-            format!("<wrapper of {}>", repr(func))
-        }
-        Kind::Method { of, name: Some(name), .. } => format!("<bound method {name} of {}>", repr(of)),
-        Kind::Method { of, name: None, .. } | Kind::ModuleMethod(of) => format!("<bound method of {}>", repr(of)),
-        Kind::Class(class) => format!("<class {}>", class.name),
-        Kind::Record { class, .. } | Kind::Node { class, .. } => format!("{}(…)", class.name),
-        Kind::Dict(_) | Kind::OrderedDict(_) | Kind::DefaultDict(..) | Kind::MappingProxy(_) => "{…}".to_owned(),
-        Kind::Set(_) => "{…}".to_owned(),
-        Kind::Bytearray(text) => format!("bytearray(b'{text}')"),
-        Kind::ShapeDtypeStruct(array) => format!("ShapeDtypeStruct({array})"),
-        Kind::ArrayRef(array) => format!("Ref({array})"),
-        Kind::PartitionSpec(..) => "P(…)".to_owned(),
-        Kind::Treedef(_) => "PyTreeDef(…)".to_owned(),
-        Kind::ModuleWrapper(by, func, _) => format!("{by}({})", repr(func)),
-        Kind::Ellipsis => "...".to_owned(),
-        Kind::Object { called, .. } => called.clone().unwrap_or_else(|| "<object>".to_owned()),
-    }
 }

@@ -10,9 +10,11 @@ use super::digest::body;
 use super::facet::partition;
 use super::key::{Ingredients, out_shardings};
 use super::leaf::Leaf;
+use super::library::is_unary;
 use super::object::{Kind, Obj, Raised};
 use super::predict::ModelError;
-use crate::case::{Array, Call, DefaultDevice, JitOptions, Library, Placement, Sharding, Shardings, Via};
+use super::python::has_arrays;
+use crate::case::{Array, Call, Class, DefaultDevice, JitOptions, Library, Placement, Sharding, Shardings, Via};
 use crate::spec::{ArgumentStyle, NonFinite, Profile};
 
 /// What a call raises because of the numbers that it returns. The body that a case makes by default returns what it uses.
@@ -41,6 +43,31 @@ pub(super) fn returns_what_it_uses(function: &Obj) -> bool {
         Kind::Function(function) => !function.is_source && function.returns.is_none(),
         _ => false,
     }
+}
+
+/// Whether the function is one that a case makes whose body returns a list, however it is called.
+pub(super) fn returns_a_list(function: &Obj) -> bool {
+    match &**body(function) {
+        Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => returns_a_list(func),
+        Kind::Record { class, .. } => matches!(class.root(), Class::Module { .. }),
+        Kind::Instance { .. } | Kind::Method { name: None, .. } | Kind::ModuleMethod(_) => true,
+        _ => returns_what_it_uses(body(function)),
+    }
+}
+
+/// Whether such a function returns no array but those that it is called with.
+pub(super) fn returns_nothing(function: &Obj) -> bool {
+    match &**body(function) {
+        Kind::Partial { func, args, .. } => !args.iter().any(has_arrays) && returns_nothing(func),
+        _ => returns_a_list(function) && !has_arrays(body(function)),
+    }
+}
+
+/// Whether it is an elementwise function of `jax.numpy`, which returns as much as it is given, and that is more than one number.
+pub(super) fn is_elementwise_of_many(function: &Obj, call: &Ingredients<'_>) -> bool {
+    let Kind::Global(name) = &**body(function) else { return false };
+    let name = name.strip_prefix("jnp.").or_else(|| name.strip_prefix("jax.numpy."));
+    name.is_some_and(is_unary) && call.arguments.leaves.iter().any(|leaf| !leaf.aval.shape.is_empty())
 }
 
 /// The meshes of what the body returns that a case makes by default: of arguments, and of what is bound to it.
@@ -248,7 +275,7 @@ pub(super) fn body_output(arguments: &Arguments, options: &JitOptions, ambient: 
             let placement = returned(i).unwrap_or_else(|| placement.clone());
             let library = match leaf.aval.prng {
                 Some(prng) => Library::Key { prng, placement },
-                None => Library::Jax { weak: leaf.aval.weak, placement },
+                None => Library::Jax { weak: leaf.aval.weak && !leaf.aval.strong_when_missed, placement },
             };
             let (dtype, shape) = (leaf.aval.dtype, leaf.aval.shape.to_vec());
             Rc::new(Kind::Array(Arc::new(Array { library, dtype, shape, fill: None })))

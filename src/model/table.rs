@@ -5,7 +5,8 @@ use std::rc::{Rc, Weak};
 
 use smallvec::SmallVec;
 
-use super::difference::{Difference, told_apart};
+use super::apart::told_apart;
+use super::difference::Difference;
 use super::key::{Key, PROGRAM};
 use super::object::{Kind, Obj, Raised};
 use super::python;

@@ -7,6 +7,7 @@
 //! which leaves alone what has no tangent).
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::arguments::{Arguments, Invocation, statics};
 use super::flatten::{FlattenErrors, flatten};
@@ -15,8 +16,8 @@ use super::object::{ClassObject, Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::treedef::Root;
 use super::view::{aval, leaf_kind};
-use crate::case::{Class, Name, Via};
-use crate::spec::{LeafKind, ModuleHash, Profile, WithoutTangents};
+use crate::case::{Array, Class, Library, Name, Placement, Via};
+use crate::spec::{ArgumentStyle, LeafKind, ModuleHash, Profile, Role, WithoutTangents};
 
 /// The arguments that a wrapper is called with.
 pub type Passed = (Vec<Obj>, Vec<(Name, Obj)>);
@@ -33,7 +34,7 @@ pub fn passed(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Pass
     let named = kwargs.iter_mut().map(|(name, value)| (names.contains(name), value));
     let mut is_too_small = false;
     for (is_static, value) in positional.chain(named) {
-        let tracers = traced(profile, via, value, call.views.x64, &mut is_too_small)?;
+        let tracers = traced(profile, via, value, call, &mut is_too_small)?;
         if is_static {
             *value = tracers;
         }
@@ -52,6 +53,7 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
     if via != Via::Vmap {
         return Ok(None);
     }
+    // Where nothing can be mapped the function is called as it is.
     let mut sizes = Vec::new();
     for value in call.args {
         let Ok(flat) = flatten(Root::Called("mapped".into()), value, &FlattenErrors::of(profile)) else {
@@ -64,15 +66,21 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
         }));
     }
     match sizes.first() {
-        None => Err(ModelError::Unsupported("filter_vmap without an array to map over".to_owned())),
+        None => Ok(None),
         Some(first) if first.is_none() || sizes.iter().any(|size| size != first) => refused("ValueError"),
         Some(_) => Ok(None),
     }
 }
 
 /// An argument with tracers for its leaves, as what is static looks at it; notes whether a leaf has no dimension to be mapped.
-fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mut bool) -> Result<Obj, Raised> {
-    let words = &profile.transformations;
+fn traced(
+    profile: &Profile,
+    via: Via,
+    value: &Obj,
+    call: &Invocation<'_>,
+    is_too_small: &mut bool,
+) -> Result<Obj, Raised> {
+    let (words, x64) = (&profile.transformations, call.views.x64);
     let (mut has_tracer, mut has_literal_array) = (false, false);
     for (_, leaf) in flatten(Root::Called("static".into()), value, &FlattenErrors::of(profile))?.leaves {
         let kind = leaf_kind(&leaf, x64);
@@ -83,8 +91,17 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
         if let (Via::Grad, LeafKind::ShapeDtypeStruct, Some(class)) = (via, kind, &words.struct_under_grad) {
             return Err(Raised::new(class));
         }
+        // Up to 0.7 an object with `__jax_array__` was asked for the array only when it was called with.
+        let is_object =
+            kind == LeafKind::Converted && call.views.rule_of(&leaf).is_some_and(|rule| rule.role == Role::Dynamic);
         has_tracer |= match (via, aval) {
+            (Via::Jvp, Some(_)) if is_object => return Err(Raised::new("TypeError")),
+            (Via::Vmap, Some(_)) if is_object => {
+                *is_too_small = true;
+                true
+            }
             (_, None) if kind == LeafKind::ForeignArray => return Err(Raised::new("TypeError")),
+            (Via::Vmap, _) if kind == LeafKind::ForeignScalar => return Err(Raised::new(&words.other_under_vmap)),
             (Via::Vmap, None) => return Err(Raised::new(&words.other_under_vmap)),
             (Via::Grad, None) => return Err(Raised::new(&words.other_under_grad)),
             (_, None) => return Err(Raised::new("TypeError")),
@@ -97,7 +114,9 @@ fn traced(profile: &Profile, via: Via, value: &Obj, x64: bool, is_too_small: &mu
                 has_literal_array |= words.makes_literals && is_numpy && !has_tangent(&aval);
                 has_tangent(&aval)
             }
-            (Via::Jvp, Some(aval)) if !has_tangent(&aval) => return Err(Raised::new("TypeError")),
+            (Via::Jvp, Some(aval)) if !has_tangent(&aval) && !aval.dtype.is_float0() => {
+                return Err(Raised::new("TypeError"));
+            }
             (_, Some(_)) => true,
         };
     }
@@ -137,16 +156,47 @@ fn has_tangent(aval: &Aval) -> bool {
     (aval.dtype.is_float() || aval.dtype.is_complex()) && aval.prng.is_none()
 }
 
+/// Whether `jax.grad` refuses the first argument, by which it differentiates: it takes floating-point and complex numbers
+/// alone (`jax/_src/api.py`, `_check_input_dtype_grad`).
+pub fn has_no_gradient(profile: &Profile, call: &Invocation<'_>) -> bool {
+    let flat = |first| flatten(Root::Argument(0), first, &FlattenErrors::of(profile));
+    let Some(Ok(flat)) = call.args.first().map(flat) else { return false };
+    flat.leaves.iter().any(|(_, leaf)| !aval(leaf, call.views.x64).is_some_and(|aval| has_tangent(&aval)))
+}
+
+/// The positional arguments as a `jax.jit` inside of a `filter_jit` takes them: numbers are arrays, and what is neither is none.
+pub fn with_literals(call: &Invocation<'_>) -> Result<Vec<Obj>, Raised> {
+    let literal = |value: &Obj| -> Result<Obj, Raised> {
+        match (&**value, aval(value, call.views.x64)) {
+            (Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Complex(..), Some(aval)) => {
+                let library = Library::Jax { weak: aval.weak, placement: Placement::default() };
+                let array = Array { library, dtype: aval.dtype, shape: Vec::new(), fill: None };
+                Ok(Rc::new(Kind::Array(Arc::new(array))))
+            }
+            (Kind::Str(_) | Kind::Bytes(_) | Kind::Parsed(_) | Kind::Object { .. }, _) => Err(Raised::new("TypeError")),
+            _ => Ok(Rc::clone(value)),
+        }
+    };
+    call.args.iter().map(literal).collect()
+}
+
 /// What differentiation makes of the arguments that are not static.
 pub fn differentiated(
     profile: &Profile,
     via: Via,
     mut arguments: Arguments,
 ) -> Result<Result<Arguments, Raised>, ModelError> {
-    if via == Via::Jvp && !arguments.leaves.iter().all(leaf_has_tangent) {
+    // Such arrays are their own tangents, as a case has it.
+    let is_its_own = |leaf: Leaf<'_>| leaf_has_tangent(leaf) || leaf.aval.dtype.is_float0();
+    if via == Via::Jvp && !arguments.leaves.iter().all(is_its_own) {
         return Ok(Err(Raised::new("TypeError")));
     }
-    if !arguments.leaves.iter().any(leaf_has_tangent) {
+    // To `equinox.is_inexact_array` what NumPy has through `ml_dtypes` is no number.
+    let is_unknown = |leaf: Leaf<'_>| {
+        let is_numpy = leaf.aval.placement.is_none() && leaf.aval.dtype.is_extension();
+        is_numpy && profile.arguments == ArgumentStyle::Partition
+    };
+    if !arguments.leaves.iter().any(|leaf| leaf_has_tangent(leaf) && !is_unknown(leaf)) {
         match profile.transformations.without_tangents {
             WithoutTangents::Plain | WithoutTangents::Called => arguments.without_tangents = true,
             WithoutTangents::Apart => arguments.without_tangents = via == Via::Jvp,

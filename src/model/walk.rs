@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::arguments::{Invocation, sort};
+use super::arguments::{Invocation, is_mapped, sort};
 use super::buffers::{given, uses_a_donated_one};
 use super::called::{comparison_raises, returned};
 use super::difference::Explanation;
@@ -11,16 +11,20 @@ use super::flatten::{FlattenErrors, flatten};
 use super::key::{Ingredients, Key, Primitive};
 use super::leaf::Leaf;
 use super::library::not_held_weakly;
-use super::object::{Kind, Obj, Raised};
+use super::object::{Kind, Obj, PARTITIONED, Raised};
 use super::predict::{ModelError, Simulation};
-use super::running::{devices, placements_agree, returning_raises, returns_arguments};
+use super::running::{
+    devices, is_elementwise_of_many, placements_agree, returning_raises, returns_a_list, returns_nothing,
+};
 use super::table::{NEVER_FAST, Program};
-use super::transform::{leaf_has_tangent, passed};
+use super::transform::{has_no_gradient, leaf_has_tangent, passed, with_literals};
 use super::treedef::Root;
 use super::view::leaf_kind;
 use super::wrapper::Options;
 use crate::case::{Effect, JitOptions, Layer, LayerSet, Name, Value, Via, Wrapper};
-use crate::spec::{ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, LeafKind, Profile, Role, Table, TableName};
+use crate::spec::{
+    ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, LeafKind, ModuleHash, Profile, Role, Table, TableName,
+};
 
 /// How a call was served.
 pub(super) struct Served {
@@ -358,8 +362,11 @@ impl<'c> Simulation<'c> {
                     let inside = Ingredients { arguments, invocation: Some(&called), generation: 0, ..*call };
                     self.is_looked_up(inner, TableName::Trace, &inside, raises)
                 }
-                // It jits a function of its own, which has the wrapped one as an argument.
-                _ => self.is_looked_up(inner, TableName::Resources, call, raises),
+                // It jits a function of its own, which has the wrapped one as an argument, and so keeps it.
+                _ => {
+                    let argument: Obj = Rc::new(Kind::ModuleWrapper(PARTITIONED, Rc::clone(inner), ModuleHash::Fields));
+                    self.is_looked_up_as(&argument, inner, TableName::Resources, call, raises)
+                }
             },
             // It takes arrays alone, whatever is static outside.
             Kind::Checkpointed(inner) => match (not_held_weakly(inner), self.as_written(call)) {
@@ -372,6 +379,10 @@ impl<'c> Simulation<'c> {
                 }
                 (None, None) => self.is_looked_up(inner, TableName::Resources, call, raises),
             },
+            // Nothing is mapped, and nothing returned that would have to be.
+            Kind::ModuleWrapper("filter_vmap", inner, _) if !is_mapped(call.arguments) && returns_nothing(inner) => {
+                self.body_runs(inner, call, raises)
+            }
             Kind::Mapped(inner) | Kind::ModuleWrapper("filter_vmap", inner, _) => {
                 let arguments = &call.arguments.clone().unbatched()?;
                 self.body_runs(inner, &Ingredients { arguments, invocation: None, ..*call }, raises)
@@ -382,8 +393,15 @@ impl<'c> Simulation<'c> {
             }
             // The others are gradients.
             Kind::Opaque(inner, _) | Kind::ModuleWrapper(_, inner, _) => {
+                if matches!(**function, Kind::Opaque(..))
+                    && call.invocation.is_some_and(|outer| has_no_gradient(self.profile, outer))
+                {
+                    return Err(Raised::new("TypeError"));
+                }
                 let runs = self.body_runs(inner, call, raises)?;
-                if returns_arguments(call) { Err(Raised::new("TypeError")) } else { Ok(runs) }
+                let is_refused =
+                    !call.ambient.recorded && (returns_a_list(inner) || is_elementwise_of_many(inner, call));
+                if is_refused { Err(Raised::new("TypeError")) } else { Ok(runs) }
             }
             // It calls what it wraps.
             Kind::Wrapper(inner, _) => self.body_runs(inner, call, raises),
@@ -477,7 +495,14 @@ impl<'c> Simulation<'c> {
             return raises.filter(|_| runs).map_or(Ok(runs), |raised| Err(raised.clone()));
         }
         let Some(outer) = self.as_written(call) else {
-            return self.is_looked_up(inner, TableName::Trace, call, raises);
+            let is_partition = self.profile.arguments == ArgumentStyle::Partition && call.via != Via::Vmap;
+            let Some(outer) = call.invocation.filter(|_| is_partition) else {
+                return self.is_looked_up(inner, TableName::Trace, call, raises);
+            };
+            // To `jax.jit` a number that `filter_jit` keeps static is an array.
+            let args = with_literals(outer)?;
+            let arguments = &sort(self.profile, &Invocation { args: &args, ..*outer })?;
+            return self.is_looked_up(inner, TableName::Trace, &Ingredients { arguments, ..*call }, raises);
         };
         let (args, kwargs) = passed(self.profile, Via::MakeJaxpr, &Invocation { function: inner, options, ..*outer })?;
         let called = Invocation { function: inner, args: &args, kwargs: &kwargs, options, ..*outer };
@@ -502,16 +527,29 @@ impl<'c> Simulation<'c> {
         call: &Ingredients<'_>,
         raises: Option<&Raised>,
     ) -> Result<bool, Raised> {
+        self.is_looked_up_as(inner, inner, name, call, raises)
+    }
+
+    /// The same, where the table has `known` for it.
+    fn is_looked_up_as(
+        &mut self,
+        known: &Obj,
+        inner: &Obj,
+        name: TableName,
+        call: &Ingredients<'_>,
+        raises: Option<&Raised>,
+    ) -> Result<bool, Raised> {
         let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
         let i = if name == TableName::Trace { trace } else { self.tables.len() - 1 };
-        let by = Some(FunctionKey { by: FunctionBy::Equal, held: Held::Weakly });
+        let held = if Rc::ptr_eq(known, inner) { Held::Weakly } else { Held::Strongly };
+        let by = Some(FunctionKey { by: FunctionBy::Equal, held });
         // Where the function is an argument like any other, a wrapper inside has the key that it has on its own.
         let is_own = self.profile.arguments == ArgumentStyle::Partition && i == trace && call.invocation.is_some();
         let (key, table) = match is_own && matches!(function_of(call), Some(own) if Rc::ptr_eq(own, inner)) {
             true => (Key::of(table, call, None), table.clone()),
             false => (Key::of_inner(table, call), Table { function: by, ..table.clone() }),
         };
-        let found = self.tables[i].find(&table, inner, &key)?;
+        let found = self.tables[i].find(&table, known, &key)?;
         let blocked = found == Some(NEVER_FAST);
         if found.is_some() && !blocked {
             return Ok(false);
@@ -523,13 +561,13 @@ impl<'c> Simulation<'c> {
             Ok(body_ran) => {
                 if !blocked {
                     let program = self.traced(call);
-                    self.tables[i].file(inner, &table, key, program, self.calls)?;
+                    self.tables[i].file(known, &table, key, program, self.calls)?;
                 }
                 Ok(body_ran)
             }
             Err(raised) => {
                 if self.profile.failed_trace_blocks_key && i == trace && !blocked {
-                    self.tables[i].file(inner, &table, key, NEVER_FAST, self.calls)?;
+                    self.tables[i].file(known, &table, key, NEVER_FAST, self.calls)?;
                 }
                 Err(raised)
             }

@@ -6,7 +6,8 @@
 //! containers, registered nodes, static arguments of builtin types. Of anything else it says that it doesn't know.
 
 use crate::case::{
-    Array, Call, Case, Class, DefForm, Dtype, Form, Library, Name, NewForm, Placement, Step, Subclass, Value, Verdict,
+    Array, Call, Case, Class, DefForm, Dtype, Form, Library, Name, NewForm, Parsed, ParsedClass, Placement, Step,
+    Subclass, Value, Verdict,
 };
 
 /// What each call does; `None` if something in the case is beyond this model.
@@ -314,6 +315,7 @@ fn kind(value: &Value) -> Option<&'static str> {
             Form::Str(_) => "str",
             Form::Tuple(_) => "tuple",
             Form::Ellipsis {} => "ellipsis",
+            Form::Parsed(parsed) => parsed.class().name(),
             _ => return None,
         },
         _ => return None,
@@ -322,6 +324,12 @@ fn kind(value: &Value) -> Option<&'static str> {
 
 /// Python's `==` of two values that were made apart.
 fn equal(a: &Value, b: &Value) -> Option<bool> {
+    if [a, b]
+        .into_iter()
+        .any(|value| parsed(value).is_some_and(|it| whole(it).is_none() && !is_written_once(it.class())))
+    {
+        return None;
+    }
     match (number(a), number(b)) {
         (Some(x), Some(y)) => return Some(x.same(y)),
         (Some(_), None) => return kind(b).map(|_| false),
@@ -334,6 +342,7 @@ fn equal(a: &Value, b: &Value) -> Option<bool> {
     match (a, b) {
         (Value::Form(x), Value::Form(y)) => match (&**x, &**y) {
             (Form::Str(x), Form::Str(y)) => Some(x == y),
+            (Form::Parsed(x), Form::Parsed(y)) => Some(x.text() == y.text()),
             (Form::Tuple(x), Form::Tuple(y)) => {
                 let mut all = x.len() == y.len();
                 for (x, y) in x.iter().zip(y) {
@@ -373,8 +382,29 @@ fn number(value: &Value) -> Option<Number> {
         Value::Bool(b) => Some(Number::Whole((*b).into())),
         Value::Int(n) => Some(Number::Whole(n.get())),
         Value::Float(f) => Some(Number::Real(*f)),
+        _ => parsed(value).and_then(whole).map(Number::Whole),
+    }
+}
+
+fn parsed(value: &Value) -> Option<&Parsed> {
+    match value {
+        Value::Form(form) => match &**form {
+            Form::Parsed(parsed) => Some(parsed),
+            _ => None,
+        },
         _ => None,
     }
+}
+
+/// A decimal number or a fraction that is whole and looks so.
+fn whole(parsed: &Parsed) -> Option<i128> {
+    let is_number = matches!(parsed.class(), ParsedClass::Decimal | ParsedClass::Fraction);
+    is_number.then(|| parsed.text().split_once(".0").map_or(parsed.text(), |(whole, _)| whole).parse().ok())?
+}
+
+/// Whether equal values of the class have one text.
+fn is_written_once(class: ParsedClass) -> bool {
+    matches!(class, ParsedClass::Date | ParsedClass::Timedelta | ParsedClass::Uuid | ParsedClass::Pattern)
 }
 
 fn hashes(value: &Value) -> Option<bool> {

@@ -1,7 +1,7 @@
 //! What a rule must keep beyond its types: its parts fit each other, its metavariables are declared and used, and its
 //! patterns give values when they are filled in.
 
-use super::load::{key, suggestion, with_suggestion};
+use super::read::{key, suggestion, with_suggestion};
 use super::spans::Step;
 use super::{Bindings, Expectation, Metavariable, Pattern, Places, Rule, Tree};
 use crate::case::{Call, Case, Context, Name, Value};

@@ -4,6 +4,7 @@
 //! error with file, line, column, the reason and a suggestion ([`Diagnostic`]).
 
 mod before;
+mod case_file;
 mod cause;
 mod check;
 mod context;
@@ -14,23 +15,26 @@ mod fingerprint;
 mod flags;
 mod follow;
 mod group;
+mod links;
 mod load;
 mod mutant;
 mod pattern;
 mod profile;
+mod read;
 mod rule;
 mod spans;
 mod table;
 mod tree;
 mod version;
 
+pub use case_file::CaseFile;
 pub use cause::{Cause, Causes, Habit, Sign, When};
 pub use context::{CallSpec, Contexts, Passing, PositionSpec, WrapperKind, WrapperSpec};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use entry::Unseen;
 pub use expect::{Expectation, Outcome};
 pub use flags::{ContextField, FlagDefault, FlagEffect, FlagGroup, FlagKey, Flags, NonFinite};
-pub use load::{CaseFile, Spec, SpecError, SpecFile, glob};
+pub use load::{Spec, SpecError, SpecFile, glob};
 pub use mutant::{Answer, Blind, Edit, Mutant, Mutants, Only, Sight};
 pub use pattern::{Bindings, FillError, Holes, Pattern};
 pub use profile::{

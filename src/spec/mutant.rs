@@ -297,8 +297,8 @@ fn forget(case: &mut Json, kept: usize) {
 }
 
 /// Forms in which no values stand.
-const NO_VALUES: [&str; 9] =
-    ["str", "bytes", "def", "global", "dtype", "scalar_type", "partition_spec", "lambda", "numpy_scalar"];
+const NO_VALUES: [&str; 10] =
+    ["str", "bytes", "parsed", "def", "global", "dtype", "scalar_type", "partition_spec", "lambda", "numpy_scalar"];
 
 impl Sight {
     fn apply(&self, case: &mut Json) {

@@ -107,6 +107,9 @@ pub struct Profile {
     /// What is raised of a returned dict that can't be sorted, where that isn't what an argument raises.
     #[serde(default)]
     pub unsortable_returned: Option<String>,
+    /// The exception for such an argument of what is done ahead of time, if it is another than that of a call.
+    #[serde(default)]
+    pub unsortable_ahead: Option<String>,
     /// What is raised instead of the `TypeError` for a third or fourth output of no valid type, where the message takes parts of
     /// the debug info for the outputs' names.
     #[serde(default)]

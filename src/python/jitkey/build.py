@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from . import arrays, classes, contexts, functions, outputs
+from . import arrays, classes, contexts, functions, outputs, parsed
 from .dtypes import numpy_dtype, numpy_scalar
 from .errors import Malformed, Unsupported, construction
 
@@ -176,7 +176,7 @@ class Builder:
     def _method(self, form: dict[str, Any]) -> Any:
         of, name = self.value(form["of"]), form.get("name")
         if name is None:
-            return of.method
+            return getattr(of, _METHODS[form.get("kind", "instance")])
         # Methods of one object are equal if their functions are the same.
         if name not in self.methods:
             self.methods[name] = functions.method(self._signed(form))
@@ -220,6 +220,8 @@ class Builder:
             return numpy_scalar(name, self.value(number))
 
 
+_METHODS = {"instance": "method", "class": "class_method", "static": "static_method"}
+
 NOTHING = object()
 """Stands for the output of a call that raised."""
 
@@ -246,6 +248,7 @@ _FORMS: dict[str, Callable[[Builder, Any], Any]] = {
     "ellipsis": lambda _, __: ...,
     "object": Builder._object,
     "numpy_scalar": Builder._numpy_scalar,
+    "parsed": lambda _, form: parsed.made(*form),
     "dtype": lambda _, name: numpy_dtype(name),
     "scalar_type": lambda _, name: numpy_dtype(name).type,
     "shape_dtype_struct": lambda _, form: arrays.shape_dtype_struct(form),

@@ -62,11 +62,12 @@ def make(name: str, form: dict[str, Any], known: dict[str, Made]) -> Made:
 
 
 def _method() -> dict[str, Any]:
-    return {"method": functions.methods()["method"]}
+    return {name: made for name, made in functions.methods().items() if name != "__call__"}
 
 
 def _with_method(made: Any) -> Any:
-    made.method = functions.methods()["method"]
+    for name, method in _method().items():
+        setattr(made, name, method)
     return made
 
 
@@ -102,11 +103,11 @@ def _module(name: str, spec: dict[str, Any]) -> type:
         raise Unsupported("equinox.Module")
     lines = [f"    {field}: Any" for field in spec.get("fields", [])]
     lines += [f"    {field}: Any = static()" for field in spec.get("static", [])]
-    lines += ["    method = _method", "    __call__ = _call"]
     parts = functions.methods()
+    lines += [f"    {method} = _parts['{method}']" for method in parts]
     scope = {
         "Module": equinox.Module, "Any": Any, "static": lambda: equinox.field(static=True),
-        "_method": parts["method"], "_call": parts["__call__"], "__name__": __name__,
+        "_parts": parts, "__name__": __name__,
     }  # fmt: skip
     exec(f"class {name}(Module):\n" + "\n".join(lines), scope)
     return scope[name]

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import config
 
-from . import contexts
+from . import contexts, parsed
 from .observe import unobserved
 
 
@@ -132,7 +132,7 @@ def typed(value: Any) -> str:
         return f"numpy.{kind.__name__} {value.item()!r}"
     if isinstance(value, enum.Enum):
         return f"{kind.__name__}.{value.name}"
-    if value is None or kind in (bool, int, float, complex, str, bytes, bytearray, range, type(...)):
+    if kind in parsed.CLASSES or value is None or kind in (bool, int, float, complex, str, bytes, bytearray, range, type(...)):
         return f"{kind.__name__} {value!r}"
     if isinstance(value, (np.dtype, jax.tree_util.PyTreeDef, jax.sharding.PartitionSpec, jax.ShapeDtypeStruct)):
         return f"{kind.__name__} {value}"

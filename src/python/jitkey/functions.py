@@ -140,16 +140,23 @@ def returning(value: Any) -> Callable[..., Any]:
     return f
 
 
-def methods() -> dict[str, Callable[..., Any]]:
-    """`method` and `__call__` for a class of a case, as functions of its own."""
+def methods() -> dict[str, Any]:
+    """The methods of a class of a case and its `__call__`, as functions of its own."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return body((self, args, kwargs), args)
 
+    def class_method(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        return body((cls, args, kwargs), args)
+
+    def static_method(*args: Any, **kwargs: Any) -> Any:
+        return body((args, kwargs), args)
+
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         return body((self, args, kwargs), args)
 
-    return {"method": method, "__call__": __call__}
+    bound = {"method": method, "class_method": classmethod(class_method), "static_method": staticmethod(static_method)}
+    return {**bound, "__call__": __call__}
 
 
 def with_signature(params: list[Any], uses: list[str] | None, build: Callable[[Any], Any]) -> Callable[..., Any]:

@@ -24,6 +24,7 @@ from jax._src import core
 from jax._src.array import ArrayImpl
 from jax._src.tree_util import default_registry
 
+from . import parsed
 from .dtypes import dtype_name
 from .errors import Unsupported
 from .options import jit_options
@@ -204,6 +205,8 @@ class Objects(Recorder):
             return {"new": {"class": self._class(value, form), "member": value.name}}
         if (form := _number_type(value)) is not None:
             return form
+        if (text := parsed.written(value)) is not None:
+            return {"parsed": text}
         if type(value) is bytes and value.isascii() and value.decode().isprintable():
             return {"bytes": value.decode()}
         if isinstance(value, (int, str)) and _is_compared_as(value, int if isinstance(value, int) else str):

@@ -65,11 +65,16 @@ fn targets(columns: &[Column]) -> Markup {
                         }
                         Err(reason) => { p.state { span.notrun { "○ not run" } } p.dim { (reason) } }
                     }
-                    pre.command { code { (column.command()) } }
+                    (command(&column.command()))
                 }
             }
         }
     }
+}
+
+/// A command to copy. A line of it ends between words, not inside an option.
+fn command(line: &str) -> Markup {
+    html! { pre.command { code { @for word in line.split(' ') { span { (word) } " " } } } }
 }
 
 fn changes(matrix: &Matrix<'_>) -> Markup {
@@ -241,7 +246,7 @@ fn panel(spec: &Spec, matrix: &Matrix<'_>, row: &Row<'_>) -> Markup {
                             dd { "pair " (first.pair) " of " (first.rules.join(" + ")) ": " (first.alone.words()) }
                         }
                     }
-                    @if let Some(command) = &cell.command { pre.command { code { (command) } } }
+                    @if let Some(line) = &cell.command { (command(line)) }
                     @if let Ok(report) = &column.run {
                         @for number in &cell.findings {
                             @let finding = &report.summary.findings[*number];

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{ScriptError, Writer};
-use crate::case::{Class, EqPolicy, HashPolicy, Name};
+use crate::case::{Class, EqPolicy, HashPolicy, MethodKind, Name};
 
 impl Writer<'_> {
     /// The class, as `src/python/jitkey/classes.py` makes it.
@@ -13,9 +13,16 @@ impl Writer<'_> {
         let mut body = Vec::new();
         let (decorator, base) = match class {
             Class::Namedtuple(fields) => {
-                let method = "method = lambda self, *args, **kwargs: body(self, args, kwargs)";
-                let method = if self.methods { format!("\n{named}.{method}") } else { String::new() };
-                return Ok(format!("{named} = collections.namedtuple(\"{name}\", {}){method}", list(fields)));
+                let method = |kind: &MethodKind| {
+                    let made = match kind {
+                        MethodKind::Instance => "lambda self, *args, **kwargs: body(self, args, kwargs)",
+                        MethodKind::Class => "classmethod(lambda cls, *args, **kwargs: body(cls, args, kwargs))",
+                        MethodKind::Static => "staticmethod(lambda *args, **kwargs: body(args, kwargs))",
+                    };
+                    format!("\n{named}.{} = {made}", kind.name())
+                };
+                let methods: String = self.methods.iter().map(method).collect();
+                return Ok(format!("{named} = collections.namedtuple(\"{name}\", {}){methods}", list(fields)));
             }
             Class::Node {} => {
                 body.push(
@@ -78,11 +85,20 @@ impl Writer<'_> {
         Ok(written(decorator, &named, base, body) + &after)
     }
 
-    /// The method `method`, if the case uses any.
+    /// The methods that the case uses.
     fn method(&self, class: &Class) -> Vec<String> {
-        let inherits = matches!(class, Class::Subclass { of } if self.case.classes.contains_key(of));
-        let method = "def method(self, *args, **kwargs):\n    return body(self, args, kwargs)";
-        if self.methods && !inherits { vec![method.to_owned()] } else { Vec::new() }
+        if matches!(class, Class::Subclass { of } if self.case.classes.contains_key(of)) {
+            return Vec::new();
+        }
+        let method = |kind: &MethodKind| {
+            let (decorator, first) = match kind {
+                MethodKind::Instance => ("", "self, "),
+                MethodKind::Class => ("@classmethod\n", "cls, "),
+                MethodKind::Static => ("@staticmethod\n", ""),
+            };
+            format!("{decorator}def {}({first}*args, **kwargs):\n    return body({first}args, kwargs)", kind.name())
+        };
+        self.methods.iter().map(method).collect()
     }
 }
 

@@ -16,7 +16,9 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 
 use self::frame::part;
-use crate::case::{Case, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, Name, Step, Value, Verdict};
+use crate::case::{
+    Case, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, MethodKind, Name, Step, Value, Verdict,
+};
 
 /// What a script is to show.
 #[derive(Debug, Clone)]
@@ -81,7 +83,7 @@ struct Writer<'c> {
     api: &'static Api,
     stale: bool,
     /// Whether an object's `method` is used.
-    methods: bool,
+    methods: Vec<MethodKind>,
     /// Whether an instance may be called.
     calls_instances: bool,
     /// Whether misses of the fast path alone are looked for.
@@ -100,7 +102,10 @@ impl<'c> Writer<'c> {
             case,
             api,
             stale: claim.stale,
-            methods: anywhere(case, |form| matches!(form, Form::Method(_))),
+            methods: [MethodKind::Instance, MethodKind::Class, MethodKind::Static]
+                .into_iter()
+                .filter(|kind| anywhere(case, |form| matches!(form, Form::Method(method) if method.kind == *kind)))
+                .collect(),
             calls_instances: anywhere(case, |form| {
                 matches!(form, Form::Partial(_) | Form::TreePartial(_) | Form::Wrap(_))
             }) || functions(case)

@@ -54,6 +54,10 @@ impl Writer<'_> {
             Form::Ellipsis {} => "...".to_owned(),
             Form::Object { .. } => "object()".to_owned(),
             Form::NumpyScalar(dtype, number) => numpy_scalar(*dtype, number.0),
+            Form::Parsed(parsed) => {
+                self.imports.extend(parsed.expression().split_once('.').map(|(module, _)| format!("import {module}")));
+                parsed.expression()
+            }
             Form::Dtype(dtype) if dtype.is_float0() => numpy(*dtype),
             Form::Dtype(dtype) => format!("np.dtype({})", numpy(*dtype)),
             Form::ScalarType(dtype) => scalar_type(*dtype),
@@ -73,7 +77,7 @@ impl Writer<'_> {
             Form::Global(name) => self.global(name),
             Form::Partial(partial) => self.partial("functools.partial", partial)?,
             Form::TreePartial(partial) => self.partial("jax.tree_util.Partial", partial)?,
-            Form::Method(method) => format!("{}.method", self.value(&method.of)?),
+            Form::Method(method) => format!("{}.{}", self.value(&method.of)?, method.kind.name()),
             Form::Wrap(wrap) => format!("{}({})", wrap.by, self.value(&wrap.func)?),
             Form::Make(make) => {
                 let (head, rest) = make.call.split_once('.').unwrap_or((&make.call, ""));

@@ -1,0 +1,223 @@
+//! Where the trees of two keys differ, node by node.
+//!
+//! What follows a difference in structure is compared as well: the children of dicts go by their keys, those of other nodes
+//! by their places.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+
+use super::apart::{DEPTH, apart, each_apart, objects_told_apart, stem, told_apart};
+use super::difference::{ABSENT, ARGUMENT, Difference};
+use super::object::Obj;
+use super::python;
+use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};
+use crate::spec::Equality;
+
+/// The component of a dict whose keys are the same, in another order.
+const KEY_ORDER: &str = "key order";
+
+/// A tree, and the children of one of its nodes by their keys.
+type Keyed<'t, 'k> = (&'t Tree<'k>, &'t [(&'k Obj, usize)]);
+
+/// A tree, and the children of one of its nodes by what paths call them.
+type Called<'t, 'k> = (&'t Tree<'k>, &'t IndexMap<String, usize>);
+
+/// What comparing trees gives.
+#[derive(Default)]
+pub(super) struct Compared {
+    pub found: Vec<Difference>,
+    /// The leaves of the earlier tree that stand where leaves of the later one do, by the paths of these.
+    pub counterparts: HashMap<String, String>,
+}
+
+/// Compares the trees of two keys, which belong together if their roots have one path.
+pub(super) fn compared(before: &[(&Treedef, Equality)], after: &[(&Treedef, Equality)]) -> Compared {
+    let mut compared = Compared::default();
+    let root = |treedef: &Treedef| treedef.tree.root.to_string();
+    for (late, by) in after {
+        let new = Tree::of(late);
+        match before.iter().find(|(early, _)| root(early) == root(late)) {
+            Some((early, _)) => {
+                let old = Tree::of(early);
+                compared.nodes(&old, old.nodes.len() - 1, &new, new.nodes.len() - 1, *by);
+            }
+            None => {
+                let last = new.nodes.len() - 1;
+                compared.found.push(Difference::new(new.path(last), ARGUMENT, ABSENT, new.word(last)));
+            }
+        }
+    }
+    for (early, _) in before.iter().filter(|(early, _)| !after.iter().any(|(late, _)| root(early) == root(late))) {
+        let (last, old) = (early.nodes().len() - 1, Tree::of(early));
+        compared.found.push(Difference::new(old.path(last), ARGUMENT, old.word(last), ABSENT));
+    }
+    compared
+}
+
+/// A tree, with the children of each node.
+struct Tree<'k> {
+    treedef: &'k Treedef,
+    nodes: &'k [TreeNode],
+    children: Vec<Vec<usize>>,
+}
+
+impl<'k> Tree<'k> {
+    /// From post-order; the root is the last node.
+    fn of(treedef: &'k Treedef) -> Self {
+        let nodes = treedef.nodes();
+        let mut open: Vec<usize> = Vec::new();
+        let mut children = Vec::with_capacity(nodes.len());
+        for (i, node) in nodes.iter().enumerate() {
+            children.push(open.split_off(open.len().saturating_sub(node.arity as usize)));
+            open.push(i);
+        }
+        Self { treedef, nodes, children }
+    }
+
+    fn path(&self, node: usize) -> Path {
+        self.treedef.path(node)
+    }
+
+    fn word(&self, node: usize) -> String {
+        let node = &self.nodes[node];
+        let holds_any = matches!(
+            node.kind,
+            NodeKind::Tuple | NodeKind::List | NodeKind::Dict | NodeKind::OrderedDict | NodeKind::DefaultDict
+        );
+        match node.arity {
+            0 if !holds_any => node.word().to_owned(),
+            n => format!("{} of {n}", node.word()),
+        }
+    }
+
+    /// The children by their keys, if the node has a key for each.
+    fn keyed(&self, node: usize) -> Option<Vec<(&'k Obj, usize)>> {
+        let keys: Vec<_> = self.nodes[node].data().iter().filter(|(label, _)| label.is_key()).collect();
+        let is_keyed = !keys.is_empty() && keys.len() == self.children[node].len();
+        is_keyed.then(|| keys.into_iter().map(|(_, key)| key).zip(self.children[node].iter().copied()).collect())
+    }
+
+    /// The children by what paths call them, if the class says so.
+    fn called(&self, node: usize) -> Option<IndexMap<String, usize>> {
+        let names = &self.nodes[node].more.as_ref()?.names;
+        let is_written = !names.is_empty() && names.iter().all(|name| matches!(name, Label::Written(_)));
+        is_written.then(|| names.iter().map(ToString::to_string).zip(self.children[node].iter().copied()).collect())
+    }
+}
+
+impl Compared {
+    fn report(&mut self, path: &impl ToString, before: impl ToString, after: impl ToString) {
+        self.found.push(Difference::new(path.to_string(), "structure", before, after));
+    }
+
+    fn nodes(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
+        let (before, after) = (&old.nodes[i], &new.nodes[j]);
+        // What == takes for one may have two hashes.
+        if !before.same_kind(after, by) || (by.hash && !before.same_kind(after, Equality::default())) {
+            if self.attributes(before, after, new, j) {
+                return;
+            }
+            let [was, is] = [old.word(i), new.word(j)].map(|word| match word.split_once(' ') {
+                // A class that was defined again has a number in a recording.
+                Some((name, rest)) => format!("{} {rest}", stem(name)),
+                None => stem(&word).to_owned(),
+            });
+            let (was, is) = told_apart(&was, &is);
+            return self.report(&new.path(j), was, is);
+        }
+        if let (Some(was), Some(is)) = (old.keyed(i), new.keyed(j)) {
+            self.keyed(&new.path(j), (old, &was), (new, &is), by);
+            // What isn't a key: the factory of a defaultdict.
+            return self.data(before, new, j, by, |label| !label.is_key());
+        }
+        if let (Some(was), Some(is)) = (old.called(i), new.called(j))
+            && was != is
+        {
+            return self.called((old, &was), (new, &is), by);
+        }
+        if before.arity != after.arity {
+            self.report(&new.path(j), old.word(i), new.word(j));
+            // An empty dict has no keys.
+            return self.zipped(old, i, new, j, by);
+        }
+        if before.kind == NodeKind::Leaf {
+            self.counterparts.insert(new.path(j).to_string(), old.path(i).to_string());
+        }
+        self.data(before, new, j, by, |_| true);
+        self.zipped(old, i, new, j, by);
+    }
+
+    /// Compares the data of two nodes of one class that have other attributes, which a recording takes for two classes. Returns
+    /// whether they are such.
+    fn attributes(&mut self, before: &TreeNode, after: &TreeNode, new: &Tree<'_>, j: usize) -> bool {
+        let named = |node: &TreeNode| node.data().iter().map(|(label, _)| label.to_string()).collect::<Vec<_>>();
+        let (was, is) = (named(before), named(after));
+        if before.kind != after.kind || stem(before.word()) != stem(after.word()) || was == is {
+            return false;
+        }
+        let (old, now) = (was.iter().zip(before.data()), is.iter().zip(after.data()));
+        let mut parts: IndexMap<&String, (Option<&Obj>, Option<&Obj>)> = IndexMap::new();
+        old.for_each(|(name, (_, part))| parts.entry(name).or_default().0 = Some(part));
+        now.for_each(|(name, (_, part))| parts.entry(name).or_default().1 = Some(part));
+        let parts = parts.into_iter().map(|(name, (old, now))| (name.clone(), old, now));
+        each_apart(&new.path(j).to_string(), "structure", parts.collect(), DEPTH, &mut self.found);
+        true
+    }
+
+    fn zipped(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
+        for (a, b) in old.children[i].iter().zip(&new.children[j]) {
+            self.nodes(old, *a, new, *b, by);
+        }
+    }
+
+    /// Compares the children of two nodes by what paths call them. What the nodes have besides says so too, if they differ.
+    fn called(&mut self, (old, was): Called<'_, '_>, (new, is): Called<'_, '_>, by: Equality) {
+        for (_, at) in was.iter().filter(|(name, _)| !is.contains_key(*name)) {
+            self.report(&old.path(*at), old.word(*at), ABSENT);
+        }
+        for (name, at) in is {
+            match was.get(name) {
+                Some(earlier) => self.nodes(old, *earlier, new, *at, by),
+                None => self.report(&new.path(*at), ABSENT, new.word(*at)),
+            }
+        }
+    }
+
+    /// Compares the children of the node at `path` by their keys.
+    fn keyed(&mut self, path: &Path, (old, was): Keyed<'_, '_>, (new, is): Keyed<'_, '_>, by: Equality) {
+        let same = |a: &Obj, b: &Obj| python::is(a, b) || python::equal(a, b) == Ok(true);
+        let of = |all: &[(&Obj, usize)], key: &Obj| all.iter().find(|(other, _)| same(other, key)).map(|(_, at)| *at);
+        let in_order = was.len() == is.len() && was.iter().zip(is).all(|((a, _), (b, _))| same(a, b));
+        let as_set = was.len() == is.len() && was.iter().all(|(key, _)| of(is, key).is_some());
+        if as_set && !in_order {
+            let keys =
+                |all: &[(&Obj, usize)]| all.iter().map(|(key, _)| python::repr(key)).collect::<Vec<_>>().join(", ");
+            self.found.push(Difference::new(path, KEY_ORDER, keys(was), keys(is)));
+        }
+        for (_, at) in was.iter().filter(|(key, _)| of(is, key).is_none()) {
+            self.report(&old.path(*at), old.word(*at), ABSENT);
+        }
+        for (key, at) in is {
+            match of(was, key) {
+                Some(earlier) => self.nodes(old, earlier, new, *at, by),
+                None => self.report(&new.path(*at), ABSENT, new.word(*at)),
+            }
+        }
+    }
+
+    fn data(&mut self, before: &TreeNode, new: &Tree<'_>, j: usize, by: Equality, counts: impl Fn(&Label) -> bool) {
+        let pairs = before.data().iter().zip(new.nodes[j].data());
+        for ((_, old), (label, now)) in pairs.filter(|(_, (label, _))| counts(label)) {
+            match before.same_data(old, now, by) {
+                Ok(true) => {}
+                Ok(false) => apart(format!("{}{label}", new.path(j)), "structure", old, now, DEPTH, &mut self.found),
+                Err(_) => {
+                    let (old, now) = objects_told_apart(old, now);
+                    let (path, component) = (format!("{}{label}", new.path(j)), "structure (its comparison raises)");
+                    self.found.push(Difference::new(path, component, old, now));
+                }
+            }
+        }
+    }
+}
