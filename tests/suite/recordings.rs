@@ -368,7 +368,7 @@ fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str)
         })
         .collect();
     let expected = [
-        "PosixPath('b'): static-argument",
+        "pathlib.Path(\"b\"): static-argument",
         "b'a': static-argument",
         "b'b': static-argument",
         "<Agent rate=1, act=<PjitFunction of root at statics_and_data.py:115>>: static-argument",
