@@ -5,6 +5,7 @@ mod suite {
 
     mod case_text;
     mod cli;
+    mod explanations;
     mod generated;
     mod ground_truth;
     mod liars;

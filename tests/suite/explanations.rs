@@ -1,0 +1,632 @@
+//! What is said of recordings that are written here, line by line.
+
+use jitkey::case::Verdict;
+use jitkey::explain::{Explained, ExplainedCall, Nearest, Pattern, Recording, Tried, numbered};
+use jitkey::model::Difference;
+use jitkey::report::explain::text;
+use jitkey::report::text::Style;
+use rstest::rstest;
+
+use super::common::{NEWEST, SPEC};
+
+/// A recording of these lines, explained.
+fn explained(lines: &[impl AsRef<str>]) -> Explained {
+    let mut content = format!("{{\"recording\": 1, \"about\": {{\"jax\": \"{NEWEST}\"}}}}\n");
+    for line in lines {
+        content += line.as_ref();
+        content.push('\n');
+    }
+    Recording::read(&content).and_then(|recording| Explained::of(recording, &SPEC)).unwrap()
+}
+
+/// The line of a call of `step`, made in a loop, which is given `args`.
+fn line(api: &str, args: &str, more: &str, missed: &str) -> String {
+    format!(
+        r#"{{"api": "{api}", "name": "step", "at": "a.py:1", "from": "a.py:9",
+            "call": {{"function": {{"ref": "step_1"}}, "args": [{args}] {more}}}, "missed": [{missed}]}}"#
+    )
+    .replace('\n', " ")
+}
+
+/// The first line of all of them: it says what `step` is.
+fn first(api: &str, args: &str, more: &str) -> String {
+    let says = r#"{"objects": {"step_1": {"def": {"name": "step at a.py:1"}}}, "#;
+    line(api, args, more, TRACED).replacen('{', says, 1)
+}
+
+const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
+
+/// What differs is found inside of data, and a miss of the fast path is compared with what led to the same program.
+#[rstest]
+#[case::in_a_dict(
+    r#"{"new": {"class": "Node", "children": [], "aux": {"dict": {"cap": 4, "kind": {"str": "ring"}}}}}"#,
+    r#"{"new": {"class": "Node", "children": [], "aux": {"dict": {"cap": 2, "kind": {"str": "ring"}}}}}"#,
+    "x.aux['cap']",
+    "4",
+    "2"
+)]
+#[case::in_a_graph(
+    r#"{"new": {"class": "Graph", "fields": {"a": 1, "d": {"new": {"class": "Drop", "fields": {"deterministic": false, "rate": 0.5}}}}}}"#,
+    r#"{"new": {"class": "Graph", "fields": {"a": 1, "d": {"new": {"class": "Drop", "fields": {"deterministic": true, "rate": 0.5}}}}}}"#,
+    "x.d.deterministic", "False", "True"
+)]
+#[case::another_attribute(
+    r#"{"new": {"class": "Graph", "fields": {"a": 1, "d": null}}}"#,
+    r#"{"new": {"class": "Graph__2", "fields": {"a": 1, "d": null, "bias": true}}}"#,
+    "x.bias",
+    "absent",
+    "True"
+)]
+#[case::a_method_of_an_object_that_differs(
+    r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "apply_1"}}}"#,
+    r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "apply_2"}}}"#,
+    "x.aux",
+    "<bound method Net.apply of Net(width=4)>",
+    "<bound method Net.apply of Net(width=8)>"
+)]
+#[case::a_class_that_was_defined_again(
+    r#"{"new": {"class": "Node", "children": [], "aux": {"new": {"class": "Net", "fields": {"width": 4, "name": null}}}}}"#,
+    r#"{"new": {"class": "Node", "children": [], "aux": {"new": {"class": "Net__2", "fields": {"width": 4, "name": null}}}}}"#,
+    "x.aux.__class__",
+    "Net",
+    "another Net"
+)]
+#[case::a_tuple_without_items(r#"{"tuple": [1]}"#, r#"{"tuple": []}"#, "x", "tuple of 1", "tuple of 0")]
+fn data_are_taken_apart(
+    #[case] before: &str,
+    #[case] after: &str,
+    #[case] path: &str,
+    #[case] was: &str,
+    #[case] is: &str,
+) {
+    let says = r#"{"classes": {"Node": {"node": {}}, "Graph": {"dataclass": {"data": [], "meta": ["a", "d"]}},
+        "Graph__2": {"dataclass": {"data": [], "meta": ["a", "d", "bias"]}},
+        "Drop": {"dataclass": {"data": [], "meta": ["deterministic", "rate"]}},
+        "Net": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}},
+        "Net__2": {"plain_dataclass": {"fields": ["width", "name"], "frozen": true}}},
+        "objects": {"net_1": {"new": {"class": "Net", "fields": {"width": 4, "name": null}}},
+        "net_2": {"new": {"class": "Net", "fields": {"width": 8, "name": null}}},
+        "apply_1": {"method": {"of": {"ref": "net_1"}, "name": "Net.apply"}},
+        "apply_2": {"method": {"of": {"ref": "net_2"}, "name": "Net.apply"}}, "step_1": {"def": {"name": "step at a.py:1", "params": ["x"]}}}, "#;
+    let first = line("jax.jit", before, "", TRACED).replacen('{', &says.replace('\n', " "), 1);
+    let explained = explained(&[first, line("jax.jit", after, "", TRACED)]);
+    let [difference] = explained.calls[1].differences() else { panic!("{explained:#?}") };
+    let Difference { path: found, before, after, .. } = difference;
+    assert_eq!((found.as_str(), before.as_str(), after.as_str()), (path, was, is));
+}
+
+/// Each call takes a form of its own of what was passed before: the nearest key is that of the same program.
+#[test]
+fn a_miss_of_the_fast_path_is_compared_with_the_same_program() {
+    let fast = r#""dispatch""#;
+    let explained = explained(&[
+        first("jax.jit", r#""f32[2]", "f32[2]", "f32[8]""#, ""),
+        line("jax.jit", r#""np:f32[2]", "np:f32[2]", "f32[4]""#, "", TRACED),
+        line("jax.jit", r#""f32[2]", "f32[2]", "f32[4]""#, "", fast),
+    ]);
+    let call = &explained.calls[2];
+    assert_eq!(call.explanation().unwrap().nearest, Nearest::Call(2), "{explained:#?}");
+    assert!(call.differences().iter().all(|difference| difference.component == "sharding"), "{explained:#?}");
+}
+
+/// A value that comes and goes reaches no fixed point, though both of its programs are there in the end.
+#[test]
+fn what_alternates_is_no_state() {
+    let (one, other) = (r#""f32[]""#, r#""i32[]""#);
+    let mut lines = vec![first("jax.jit", one, ""), line("jax.jit", other, "", TRACED)];
+    for _ in 0..3 {
+        lines.extend([line("jax.jit", one, "", ""), line("jax.jit", other, "", "")]);
+    }
+    assert!(explained(&lines).patterns.is_empty());
+}
+
+/// A flag that a body may look at makes no wrong result by itself.
+#[test]
+fn a_hit_under_another_flag_is_perhaps_stale() {
+    let flag = r#", "context": {"flags": {"jax_default_prng_impl": {"str": "rbg"}}}"#;
+    let explained = explained(&[first("jax.jit", "1", ""), line("jax.jit", "1", flag, "")]);
+    let found: Vec<_> = explained.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
+    assert_eq!(found, ["stale-under-other-flags"], "{explained:#?}");
+    assert!(explained.patterns[0].says.contains(r#"jax_default_prng_impl="rbg" was none"#), "{explained:#?}");
+}
+
+/// What a program raises as it runs is no miss of a cache, and what was made for it is there afterwards.
+#[rstest]
+#[case("XlaRuntimeError", "", true)]
+#[case("ValueError", "INTERNAL: CpuCallback error calling callback", true)]
+#[case("ValueError", "", false)]
+fn an_error_of_the_program_itself(#[case] class: &str, #[case] message: &str, #[case] as_it_ran: bool) {
+    let raised = format!(r#"{{"error": {{"class": "{class}", "message": "{message}"}}, "#);
+    let lines = [
+        first("jax.jit", r#""f32[2]""#, "").replacen('{', &raised, 1),
+        line("jax.jit", r#""f32[2]""#, "", "").replacen('{', &raised, 1),
+        line("jax.jit", r#""f32[2]""#, "", ""),
+    ];
+    let explained = explained(&lines);
+    assert_eq!(explained.calls.iter().all(ExplainedCall::is_predicted), as_it_ran, "{explained:#?}");
+}
+
+/// Two functions that are made in one place are two as long as both are there, and one in its next form if the first is gone.
+#[rstest]
+#[case("", "", 0)]
+#[case("", r#""ended": ["w_1"], "#, 1)]
+#[case(r#"{"clear": "equinox"}"#, r#""ended": ["w_1"], "#, 1)]
+#[case(r#"{"clear": "jax"}"#, r#""ended": ["w_1"], "#, 0)]
+fn functions_of_one_place_are_told_apart(#[case] between: &str, #[case] ended: &str, #[case] again: usize) {
+    let of = |wrapper: u32, news: &str| {
+        let call = line("jax.jit", "1", "", TRACED).replace("step_1", &format!("step_{wrapper}"));
+        let news = format!(r#"{{"wrapper": "w_{wrapper}", {news} "objects": {{"step_{wrapper}": {{"def": {{}}}}}}, "#);
+        call.replacen('{', &news, 1)
+    };
+    let lines: Vec<_> =
+        [of(1, ""), between.to_owned(), of(2, ended)].into_iter().filter(|line| !line.is_empty()).collect();
+    let explained = explained(&lines);
+    assert_eq!(explained.calls.iter().filter(|call| call.is_again()).count(), again, "{explained:#?}");
+}
+
+/// A call that compiles ends after one that another thread makes meanwhile, and finds what the first one left.
+#[test]
+fn calls_are_in_the_order_in_which_they_began() {
+    let numbered = |number: usize, line: String| line.replacen('{', &format!("{{\"number\": {number}, "), 1);
+    let explained = explained(&[
+        r#"{"clear": "jax", "after": 3}"#.to_owned(),
+        numbered(3, r#"{"api": "jax.jit", "name": "step", "at": "a.py:1", "again": 1, "missed": []}"#.to_owned()),
+        numbered(2, line("jax.jit", "1", "", "")),
+        numbered(1, first("jax.jit", "1", "")),
+        numbered(4, line("jax.jit", "1", "", TRACED)),
+    ]);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+    assert_eq!(
+        explained.calls.iter().map(|call| call.observed == Verdict::HIT).collect::<Vec<_>>(),
+        [false, true, true, false]
+    );
+}
+
+/// What a body does besides with some arguments keeps these off the fast path each time, and no others.
+#[test]
+fn a_call_with_an_effect_is_never_fast() {
+    let noisy = |line: String| line.replacen('{', r#"{"effect": "unordered", "#, 1);
+    let lines = [
+        first("jax.jit", "1", ""),
+        noisy(line("jax.jit", "1.0", "", TRACED)),
+        noisy(line("jax.jit", "1.0", "", r#""dispatch""#)),
+        line("jax.jit", "1", "", ""),
+    ];
+    let explained = explained(&lines);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+}
+
+/// Three wrappers, each used up before the next, are made by a loop, whether or not they are gone.
+#[test]
+fn wrappers_one_after_the_other_are_one_function() {
+    let of = |wrapper: u32| {
+        let call = line("jax.jit", "1", "", TRACED).replace("step_1", &format!("step_{wrapper}"));
+        let news = format!(r#"{{"wrapper": "w_{wrapper}", "objects": {{"step_{wrapper}": {{"def": {{}}}}}}, "#);
+        call.replacen('{', &news, 1)
+    };
+    let again = |wrappers: &[u32]| {
+        let lines: Vec<_> = wrappers.iter().map(|wrapper| of(*wrapper)).collect();
+        explained(&lines).calls.iter().filter(|call| call.is_again()).count()
+    };
+    assert_eq!([again(&[1, 2]), again(&[1, 2, 3])], [0, 2]);
+}
+
+/// What doesn't matter stays as it is in the repaired call.
+#[test]
+fn a_repair_changes_what_matters() {
+    let explained = explained(&[
+        first("jax.jit", r#"["f32[2]", {"dict": {"a": "i32[]", "b": 1}}], "f32[]""#, ""),
+        line("jax.jit", r#"["f32[3]", {"dict": {"a": "~i32[]", "b": 2}}], "f32[]""#, "", TRACED),
+    ]);
+    assert_eq!(explained.calls[1].tried, Some(Tried { mends: true, minimal: true }));
+    let [_, repaired] = explained.cases(2, &SPEC).unwrap();
+    let args = serde_json::to_value(&repaired.case.calls().last().unwrap().args).unwrap();
+    assert_eq!(args, serde_json::json!([["f32[2]", {"dict": {"a": "i32[]", "b": 2}}], "f32[]"]));
+}
+
+/// Each function of a loop has a key of its own, and each that isn't found is named, whether or not one like it was there.
+#[rstest]
+#[case::both_anew("cond_2", "body_2", &["cond_fun: another cond after cond", "body_fun: another body after body"])]
+#[case::one_anew("cond_1", "body_2", &["body_fun: another body after body"])]
+#[case::another("other", "body_1", &["cond_fun: other after cond"])]
+#[case::another_beside_one_anew("other", "body_2", &["cond_fun: other after cond", "body_fun: another body after body"])]
+fn the_functions_of_a_loop_have_names(#[case] cond: &str, #[case] body: &str, #[case] expected: &[&str]) {
+    let objects: Vec<_> =
+        [("cond_1", "cond"), ("cond_2", "cond"), ("other", "other"), ("body_1", "body"), ("body_2", "body")]
+            .iter()
+            .map(|(id, name)| {
+                let returns = if name.starts_with("body") { "" } else { r#", "returns": false"# };
+                format!(r#""{id}": {{"def": {{"name": "{name}"{returns}}}}}"#)
+            })
+            .collect();
+    let call = |cond: &str, body: &str| {
+        format!(
+            r#"{{"api": "lax.while_loop", "name": "lax.while_loop", "at": "a.py:1", "from": "a.py:9",
+                "call": {{"args": [{{"ref": "{cond}"}}, {{"ref": "{body}"}}, "f32[]"]}}, "missed": [{TRACED}]}}"#
+        )
+        .replace('\n', " ")
+    };
+    let first = call("cond_1", "body_1").replacen('{', &format!(r#"{{"objects": {{{}}}, "#, objects.join(", ")), 1);
+    let explained = explained(&[first, call(cond, body)]);
+    let again = &explained.calls[1];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let said = again.differences().iter().map(|found| {
+        let [before, after] = [&found.before, &found.after].map(|text| text.replace("<function ", "").replace('>', ""));
+        format!("{}: {after} after {before}", found.path)
+    });
+    assert_eq!(said.collect::<Vec<_>>(), expected, "{explained:#?}");
+    assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
+}
+
+/// Two lambdas of one line look the same before Python 3.11, and none of them is near to the other in one call.
+#[test]
+fn the_functions_of_a_loop_can_look_the_same() {
+    let objects =
+        (1..5).map(|i| format!(r#""f_{i}": {{"def": {{"name": "<lambda>"}}}}"#)).collect::<Vec<_>>().join(", ");
+    let call = |one: u32, other: u32| {
+        format!(
+            r#"{{"api": "lax.cond", "name": "lax.cond", "at": "a.py:1", "from": "a.py:9",
+                "call": {{"args": [true, {{"ref": "f_{one}"}}, {{"ref": "f_{other}"}}, "f32[]"]}}, "missed": [{TRACED}]}}"#
+        )
+        .replace('\n', " ")
+    };
+    let first = call(1, 2).replacen('{', &format!(r#"{{"objects": {{{objects}}}, "#), 1);
+    let explained = explained(&[first, call(3, 4)]);
+    let again = &explained.calls[1];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let paths: Vec<_> = again.differences().iter().map(|found| found.path.as_str()).collect();
+    assert_eq!(paths, ["true_fun", "false_fun"], "{explained:#?}");
+}
+
+/// What was compiled beside the calls is counted by the line of the program, though no call is recorded.
+#[test]
+fn what_is_compiled_beside_the_calls_is_counted() {
+    let beside =
+        |name: &str, from: &str| format!(r#"{{"beside": {{"name": "{name}", "from": "{from}"}}, "after": 0}}"#);
+    let explained = explained(&[
+        beside("dot", "a.py:3"),
+        beside("norm", "a.py:9"),
+        beside("add", "a.py:9"),
+        beside("norm", "a.py:9"),
+        r#"{"beside": {"from": "b.py:1"}, "after": 0}"#.to_owned(),
+    ]);
+    let said = text(&explained, Style::PLAIN);
+    let expected = "5 compiles beside the calls, of what jax and libraries jit themselves: 3 at a.py:9 (norm 2 times), 1 at a.py:3 \
+                    and 1 at b.py:1";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[rstest]
+#[case("", "the recording is empty")]
+#[case("{\"recording\": 2, \"about\": {}}\n", "format 2")]
+#[case("{\"recording\": 1, \"about\": {}}\n", "which jax")]
+#[case("{\"recording\": 1, \"about\": {\"jax\": \"0.12.0.1\"}}\n{}\n{\"api\": \"jax.jit\"}\n", "line 2")]
+fn what_is_no_recording_is_refused(#[case] content: &str, #[case] reason: &str) {
+    let error = Recording::read(content).and_then(|recording| Explained::of(recording, &SPEC)).unwrap_err().to_string();
+    assert!(error.contains(reason), "{error}");
+}
+
+/// A program that is killed leaves half a line.
+#[test]
+fn a_line_that_was_cut_off_is_left_out() {
+    let content = "{\"recording\": 1, \"about\": {\"jax\": \"0.12.0.1\"}}\n{\"api\": \"jax.jit\", \"na";
+    assert_eq!(Recording::read(content).unwrap().calls().count(), 0);
+}
+
+/// What is no value of a case is known of the one call, of those that say that they repeat it, and of no other.
+#[rstest]
+#[case::a_lone_surrogate(r#"{"str": "\ud800"}"#.to_owned(), "", "hex escape")]
+#[case::a_deep_tree("[".repeat(200) + &"]".repeat(200), "", "recursion limit")]
+#[case::no_value(r#"{"something": 1}"#.to_owned(), "", "something")]
+#[case::an_unknown_object(r#"{"ref": "gone_9"}"#.to_owned(), "", "`gone_9`")]
+#[case::no_parts(r#"{"new": {"class": "C"}}"#.to_owned(), r#""classes": {"C": {"namedtuple": ["a"]}}"#, "`args` is missing")]
+#[case::a_name_in_no_ascii(r#"{"new": {"class": "C", "args": []}}"#.to_owned(), r#""classes": {"C": {"namedtuple": ["größe"]}}"#, "größe")]
+#[case::its_own_base(r#"{"new": {"class": "C", "value": 1}}"#.to_owned(), r#""classes": {"C": {"subclass": {"of": "C"}}}"#, "no class `C`")]
+#[case::an_object_that_is_none(r#"{"ref": "r_1"}"#.to_owned(), r#""objects": {"r_1": {"range": []}}"#, "TypeError")]
+fn what_cannot_be_read_is_one_call(#[case] value: String, #[case] news: &str, #[case] reason: &str) {
+    let news = if news.is_empty() { String::new() } else { format!("{news}, ") };
+    let strange = line("jax.jit", &value, "", TRACED).replacen('{', &format!("{{{news}"), 1);
+    let again = r#"{"api": "jax.jit", "name": "step", "at": "a.py:1", "again": 2, "missed": []}"#;
+    let lines = [
+        first("jax.jit", "1", ""),
+        strange,
+        again.to_owned(),
+        line("jax.jit", r#""f32[2]""#, "", TRACED),
+        again.replace('2', "4"),
+    ];
+    let explained = explained(&lines);
+    let predicted: Vec<_> = explained.calls.iter().map(ExplainedCall::is_predicted).collect();
+    assert_eq!(predicted, [true, false, false, true, true], "{explained:#?}");
+    for call in &explained.calls[1..3] {
+        let why = call.unpredicted.as_ref().unwrap();
+        assert!(why.contains(reason), "{why}");
+    }
+}
+
+/// A miss without a key nearby says why there is none.
+#[rstest]
+#[case::effect(r#", "via": "call""#, r#""effect": "unordered", "#, TRACED, "", r#""dispatch""#, "effect")]
+#[case::cleared("", "", TRACED, r#"{"clear": "jax"}"#, TRACED, "cleared")]
+#[case::failed(
+    "",
+    r#""error": {"class": "ValueError", "message": ""}, "#,
+    r#""dispatch", "trace""#,
+    "",
+    TRACED,
+    "failed-before"
+)]
+#[case::ahead(
+    r#", "via": "lower""#,
+    "",
+    r#""trace", "lower""#,
+    r#"{"aside": {"api": "jax.jit", "again": 1, "via": "compile"}, "after": 1}"#,
+    r#""dispatch""#,
+    "ahead-of-time"
+)]
+fn a_miss_with_nothing_near_says_why(
+    #[case] via: &str,
+    #[case] did: &str,
+    #[case] missed: &str,
+    #[case] between: &str,
+    #[case] missed_then: &str,
+    #[case] cause: &str,
+) {
+    let with =
+        |line: String, number: usize, did: &str| line.replacen('{', &format!(r#"{{"number": {number}, {did}"#), 1);
+    let one = first("jax.jit", "1", via).replacen(TRACED, missed, 1);
+    let other = line("jax.jit", "1", "", missed_then);
+    let again = if cause == "effect" { did } else { "" };
+    let mut lines = vec![with(one, 1, did)];
+    lines.extend((!between.is_empty()).then(|| between.replace(r#"jax"}"#, r#"jax", "after": 1}"#)));
+    lines.push(with(other, 2, again));
+    let explained = explained(&lines);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+    let call = &explained.calls[1];
+    assert_eq!(call.explanation().unwrap().nearest, Nearest::Nothing);
+    let [difference] = call.differences() else { panic!("{explained:#?}") };
+    let [Some(advice)] = &call.advice[..] else { panic!("{explained:#?}") };
+    assert_eq!((difference.path.as_str(), advice.cause.as_str()), ("step", cause));
+    let said = text(&explained, Style::PLAIN);
+    assert!(said.contains("No key is near to it:") && said.contains(&advice.says), "{said}");
+    assert!(call.tried.is_none() && explained.repair(2, &SPEC).is_none());
+}
+
+/// After a clearing the only key can be that of another function, made in the same place: that one says nothing.
+#[test]
+fn another_function_is_not_what_is_near() {
+    let of = |function: &str| {
+        line("jax.jit", "1", "", TRACED)
+            .replace("step_1", function)
+            .replace("\"name\": \"step\"", &format!(r#""name": "step", "wrapper": "of_{function}""#))
+    };
+    let objects =
+        r#""objects": {"f_1": {"def": {"name": "step at a.py:1"}}, "f_2": {"def": {"name": "step at a.py:1"}}}, "#;
+    let cleared = r#"{"clear": "jax", "after": 2}"#.to_owned();
+    let told = of("f_1").replacen('{', &format!("{{{objects}"), 1);
+    let mut lines = vec![told, of("f_2"), cleared, of("f_1"), of("f_2")];
+    for (line, number) in lines.iter_mut().filter(|line| line.contains("api")).zip(1..) {
+        *line = line.replacen('{', &format!(r#"{{"number": {number}, "#), 1);
+    }
+    let explained = explained(&lines);
+    for call in &explained.calls[2..] {
+        assert!(call.is_predicted() && call.is_again(), "{explained:#?}");
+        assert_eq!(call.advice[0].as_ref().unwrap().cause, "cleared", "{explained:#?}");
+    }
+}
+
+/// Nor is a program of another function that was lowered from as many leaves, whatever its options were.
+#[test]
+fn what_another_function_was_lowered_to_is_not_near() {
+    let one = || first("jax.jit", "1", "");
+    let donates = line("jax.jit", "1", r#", "options": {"donate_argnums": [0]}"#, TRACED)
+        .replace("step_1", "update_1")
+        .replace(r#""name": "step""#, r#""name": "update""#)
+        .replace("a.py:1", "a.py:5")
+        .replacen('{', r#"{"objects": {"update_1": {"def": {"name": "update at a.py:5"}}}, "#, 1);
+    let mut lines =
+        vec![one(), r#"{"clear": "jax", "after": 1}"#.to_owned(), donates, line("jax.jit", "1", "", TRACED)];
+    for (line, number) in lines.iter_mut().filter(|line| line.contains("api")).zip(1..) {
+        *line = line.replacen('{', &format!(r#"{{"number": {number}, "#), 1);
+    }
+    let explained = explained(&lines);
+    let last = &explained.calls[2];
+    assert!(last.is_predicted() && last.is_again(), "{explained:#?}");
+    assert_eq!(last.advice[0].as_ref().unwrap().cause, "cleared", "{explained:#?}");
+}
+
+/// Nor does what can't be read of an aside matter to more than that.
+#[rstest]
+#[case::a_lone_surrogate(r#"{"str": "\ud800"}"#.to_owned())]
+#[case::a_deep_tree("[".repeat(200) + &"]".repeat(200))]
+fn an_aside_that_cannot_be_read_is_left_out(#[case] value: String) {
+    let aside = format!(
+        r#"{{"aside": {{"api": "jax.jit", "call": {{"function": {{"ref": "f_2"}}, "args": [{value}], "via": "trace"}}}}, "after": 1, "#
+    );
+    let says = r#""objects": {"f_2": {"def": {"name": "f at a.py:3"}}}}"#;
+    let with = |line: String, number: usize| line.replacen('{', &format!(r#"{{"number": {number}, "#), 1);
+    let other = line("jax.jit", "1", "", TRACED).replace("step_1", "f_2").replace("a.py:1", "a.py:3");
+    let explained = explained(&[with(first("jax.jit", "1", ""), 1), aside + says, with(other, 2)]);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+}
+
+/// A key of no call of the recording is nearest: the text says so, and there is nothing to repair.
+#[test]
+fn what_is_nearest_can_be_an_aside() {
+    let aside = r#"{"aside": {"api": "jax.jit", "call": {"function": {"ref": "step_1"}, "args": ["i32[7]"], "via": "trace"}},
+        "after": 0, "objects": {"step_1": {"def": {"name": "step at a.py:1"}}}}"#;
+    let with = |args: &str, number: usize| {
+        line("jax.jit", args, "", TRACED).replacen('{', &format!(r#"{{"number": {number}, "#), 1)
+    };
+    let explained = explained(&[aside.replace('\n', ""), with(r#""f32[2,2]""#, 1), with(r#""i32[5]""#, 2)]);
+    let call = &explained.calls[1];
+    let explanation = call.explanation().unwrap();
+    assert!(explanation.nearest == Nearest::Aside(0) && call.is_predicted(), "{explained:#?}");
+    assert!(call.tried.is_none() && explained.repair(2, &SPEC).is_none());
+    let said = text(&explained, Style::PLAIN);
+    assert!(
+        said.contains(
+            "that of one that was traced inside of another or compiled ahead of time, before the first call:"
+        ),
+        "{said}"
+    );
+}
+
+#[rstest]
+#[case(r#""again": 7"#, "it repeats call 7, and there is no such call of jax.jit before it")]
+#[case(r#""again": 0"#, "it repeats call 0, and there is no such call of jax.jit before it")]
+#[case(r#""again": 3"#, "it repeats call 3, and there is no such call of jax.jit before it")]
+#[case(r#""again": 2"#, "it repeats call 2, of which nothing is known: recording a slice")]
+#[case(r#""from": "a.py:2""#, "its line doesn't say what it was given")]
+fn a_call_that_repeats_nothing_says_so(#[case] again: &str, #[case] reason: &str) {
+    let unrecorded = r#"{"api": "jax.jit", "name": "step", "unrecorded": "recording a slice", "missed": []}"#;
+    let call = format!(r#"{{"api": "jax.jit", "name": "step", {again}, "missed": []}}"#);
+    let explained = explained(&[first("jax.jit", "1", ""), unrecorded.to_owned(), call]);
+    assert_eq!(explained.calls[2].unpredicted.as_deref(), Some(reason));
+}
+
+/// What the calls of one function show together: the id, the calls and the paths.
+#[rstest]
+#[case::nothing("jax.jit", &[r#""f32[2]""#, r#""f32[2]""#, r#""f32[2]""#], &[])]
+#[case::one_miss_is_none("jax.jit", &[r#""f32[2]""#, r#""f32[3]""#, r#""f32[2]""#], &[])]
+#[case::fresh_callable(
+    "equinox.filter_jit",
+    &[r#"{"ref": "f_1"}"#, r#"{"ref": "f_2"}"#, r#"{"ref": "f_3"}"#],
+    &["fresh-callable: args[0] in calls 2 and 3, 2 of 2"]
+)]
+#[case::static_number(
+    "equinox.filter_jit",
+    &[r#"1, "f32[2]""#, r#"2, "f32[2]""#, r#"2, "f32[2]""#, r#"3, "f32[2]""#],
+    &["static-number-each-call: args[0] in calls 2 and 4, 2 of 2"]
+)]
+#[case::numbers_that_recur(
+    "equinox.filter_jit",
+    &["1", "2", "1", "2", "1", "2", "3", "1", "2"],
+    &[]
+)]
+#[case::shape(
+    "jax.jit",
+    &[r#""f32[1]""#, r#""f32[2]""#, r#""f32[3]", "f32[]""#, r#""f32[4]", "f32[]""#],
+    &["shape-each-call: args[0] in calls 2, 3 and 4, 2 of 3"]
+)]
+#[case::late_fixed_point(
+    "jax.jit",
+    &[r#"1, null"#, r#""i32[]", null"#, r#""i32[]", null"#],
+    &["late-fixed-point: args[0] in call 2, 1 of 1"]
+)]
+#[case::two_compiles_late(
+    "jax.jit",
+    &[r#"[1, null]"#, r#"["i32[]", null]"#, r#"["i32[]", 1.0]"#, r#"["i32[]", 1.0]"#],
+    &["late-fixed-point: args[0][0], args[0][1] in calls 2 and 3, 2 of 2"]
+)]
+#[case::no_fixed_point(
+    "jax.jit",
+    &[r#"["f32[]"]"#, r#"["f32[]", "f32[]"]"#, r#"["f32[]", "f32[]", "f32[]"]"#],
+    &["no-fixed-point: args[0] in calls 2 and 3, 2 of 2"]
+)]
+#[case::a_number_that_was_used_before(
+    "equinox.filter_jit",
+    &["1", "2", r#"2, "f32[]""#, "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"],
+    &["static-number-each-call: args[0] in calls 2, 4, 5, 6, 7, 8 and 5 more, 11 of 11"]
+)]
+#[case::wrapper_in_a_loop(
+    "jax.jit",
+    &[r#"1 | "function": {"ref": "f_1"}"#, r#"1 | "function": {"ref": "f_2"}"#, r#"1 | "function": {"ref": "f_3"}"#],
+    &["wrapper-in-a-loop:  in calls 2 and 3, 2 of 2"]
+)]
+#[case::a_cause_that_brings_others(
+    "jax.jit",
+    &[
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_1"}}}, "f32[4]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_1"}}}, "f32[3]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_2"}}}, "f32[4]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_2"}}}, "f32[3]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_3"}}}, "f32[4]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_3"}}}, "f32[3]""#,
+    ],
+    &["fresh-callable: args[0].aux in calls 3 and 5, 4 of 2"]
+)]
+#[case::an_equal_number_of_numpy(
+    "jax.jit",
+    &[
+        r#"{"new": {"class": "Node", "children": [], "aux": {"tuple": [2, 3]}}}"#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"tuple": [{"numpy_scalar": ["i64", 2]}, 3]}}}"#,
+    ],
+    &["equal-number-of-numpy: args[0].aux in call 2, 0 of 0"]
+)]
+#[case::a_dtype_in_another_form(
+    "jax.jit",
+    &[
+        r#"{"new": {"class": "Node", "children": [], "aux": {"dtype": "f32"}}}"#,
+        r#"{"new": {"class": "Node", "children": [], "aux": {"dtype": "f32"}}}"#,
+    ],
+    &[]
+)]
+#[case::a_masked_array(
+    "jax.jit",
+    &[r#""np:f32[2]""#, r#"{"array": {"aval": "np:f32[2]", "subclass": "masked"}}"#],
+    &["hit-that-hides-an-error: args[0] in call 2, 0 of 0"]
+)]
+#[case::a_function_that_is_filtered_in_a_loop(
+    "equinox.filter_jit",
+    &[r#"1 | "function": {"ref": "f_1"}"#, r#"1 | "function": {"ref": "f_2"}"#, r#"1 | "function": {"ref": "f_3"}"#],
+    &["wrapper-in-a-loop: fun in calls 2 and 3, 2 of 2"]
+)]
+#[case::stale_hit(
+    "jax.jit",
+    &[r#"{"new": {"class": "Node", "children": [], "aux": 1}}"#, r#"{"new": {"class": "Node", "children": [], "aux": true}}"#],
+    &["stale-hit: args[0].aux in call 2, 0 of 0"]
+)]
+fn what_calls_show_together(#[case] api: &str, #[case] args: &[&str], #[case] expected: &[&str]) {
+    let objects: Vec<_> = (1..4).map(|i| format!(r#""f_{i}": {{"def": {{"name": "<lambda>"}}}}"#)).collect();
+    let news = format!(
+        r#""classes": {{"Node": {{"node": {{}}}}}}, "objects": {{"step_1": {{"def": {{"name": "step"}}}}, {}}},"#,
+        objects.join(", ")
+    );
+    // What the calls miss is what the model says: the patterns are of calls that it predicts.
+    let lines = |missed: &[String]| -> Vec<String> {
+        let missed = missed.iter().map(String::as_str).chain(std::iter::repeat(""));
+        let of_call = |(args, missed): (&&str, &str)| {
+            let (args, more) =
+                args.split_once(" | ").map_or((*args, String::new()), |(args, more)| (args, format!(", {more}")));
+            line(api, args, &more, missed)
+        };
+        let mut lines: Vec<_> = args.iter().zip(missed).map(of_call).collect();
+        lines[0] = lines[0].replacen('{', &format!("{{{news}"), 1);
+        lines
+    };
+    let predicted: Vec<_> = explained(&lines(&[])).calls.into_iter().map(|call| call.predicted.unwrap()).collect();
+    let missed: Vec<_> = predicted
+        .iter()
+        .map(|verdict| match verdict {
+            Verdict::Missed(missed) => missed.iter().map(|layer| format!("\"{layer}\"")).collect::<Vec<_>>().join(", "),
+            Verdict::Error(class) => panic!("{class}"),
+        })
+        .collect();
+    let explained = explained(&lines(&missed));
+    let shown = explained.patterns.iter().map(|pattern| {
+        let Pattern { id, paths, calls, saves, compiles, .. } = pattern;
+        format!("{id}: {} in {}, {saves} of {compiles}", paths.join(", "), numbered(calls))
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), expected, "{}", text(&explained, Style::PLAIN));
+}
+
+/// Calls that differ in numbers only stand together, and what they have is said of few of them.
+#[test]
+fn calls_that_are_alike_stand_together() {
+    let news = r#""objects": {"step_1": {"def": {"name": "step", "params": ["xs", "rate"]}}}"#;
+    let args = |i: usize| format!("[{}], 0.5", vec!["\"f32[2]\""; i].join(", "));
+    let grown: Vec<_> = (1..200).map(|i| line("jax.jit", &args(i), "", TRACED)).collect();
+    let mut lines = grown;
+    lines[0] = lines[0].replacen('{', &format!("{{{news}, "), 1);
+    let cast = |dtype: &str| format!("[{}], 0.5", vec![format!("\"{dtype}[2]\""); 60].join(", "));
+    lines.push(line("jax.jit", &cast("bf16"), "", TRACED));
+    let said = text(&explained(&lines), Style::PLAIN);
+    assert!(said.lines().count() < 40, "{said}");
+    for expected in [
+        "calls 2, 3, 4, 5, 6, 7 and 192 more traced, lowered, compiled again",
+        "xs  structure  now list of 2, before list of 1; later list of 3, list of 4, list of 5 and 194 more",
+        "and 57 more         likewise",
+    ] {
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+}
