@@ -97,12 +97,9 @@ impl Arguments {
     }
 }
 
-/// What `filter_jit` calls the function among its arguments. No `vmap` maps what is in it.
-const FUNCTION: &str = "fun";
-
-/// Whether a leaf is in no function.
+/// Whether a leaf is one of what is passed, and not of the function, which no `vmap` maps.
 fn is_passed(leaf: &Traits) -> bool {
-    !matches!(&leaf.tree.root, Root::Called(name) if name == FUNCTION)
+    leaf.tree.root != Root::Function
 }
 
 /// Whether there is anything that a `vmap` maps.
@@ -401,7 +398,7 @@ impl<'c> Sorter<'c> {
         let mut found = Found::default();
         let mut sorted = Partition::default();
         let flat = |root: Root, value: &Obj| flatten(root, value, &self.errors);
-        let mut roots = vec![(flat(Root::Called(FUNCTION.into()), function)?, true)];
+        let mut roots = vec![(flat(Root::Function, function)?, true)];
         let none: Obj = Rc::new(Kind::None);
         let positional = bound.len();
         // The rest ends in a dummy None, so that there is always a first argument. Nobody passes it.

@@ -181,6 +181,8 @@ fn data_equal(a: &Obj, b: &Obj, by: Equality, in_tuple: bool) -> Result<bool, Ra
 /// What the root of a tree is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Root {
+    /// It is the function itself, which `filter_jit` has among its arguments.
+    Function,
     /// It is the positional argument of that number.
     Argument(usize),
     /// It is the argument of that number among those which the parameter of that name takes.
@@ -192,6 +194,7 @@ pub enum Root {
 impl fmt::Display for Root {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Function => f.write_str("fun"),
             Self::Argument(i) => write!(f, "args[{i}]"),
             Self::Rest(name, i) => write!(f, "{name}[{i}]"),
             Self::Named(name) => f.write_str(name.as_str()),
