@@ -89,7 +89,7 @@ fn a_graphdef_is_read_attribute_by_attribute() {
     let calls: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
     assert_eq!(calls.len(), 2, "{}", text(&explained, Style::PLAIN));
     for call in calls {
-        assert_eq!(call.differences()[0].path, "trainer._graphdef.tx.init");
+        assert_eq!(call.differences()[0].path, "trainer.tx.init");
         assert_eq!(call.advice[0].as_ref().unwrap().cause, "optimizer-made-anew");
     }
 }
@@ -235,7 +235,7 @@ fn what_is_held_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
     let expected = [
         "<lambda>: static value of config.optim.rate",
         "<lambda>: static value of net.width",
-        "forward: structure of module._graphdef.mode",
+        "forward: structure of module.mode",
         "<lambda>: shape of tokens",
         "<lambda>: shape of tokens",
         "step: shape of batch",

@@ -447,7 +447,7 @@ class Objects(Recorder):
             "new": {
                 "class": self._class_of(type(value), ("split",), {"node": {}}),
                 "children": [graph, *self._all(state)],
-                "keys": ["._graphdef", *variables],
+                "keys": ["", *variables],
                 "aux": self._named(value.metadata),
             }
         }
