@@ -9,7 +9,8 @@ use super::plant::{Definitions, Flag, Planted, Surroundings, broken, instantiate
 use super::sequence::sequence;
 use super::source::Source;
 use crate::case::{
-    Behaviour, Call, Case, Context, DefForm, Dtype, Form, Layer, LayerSet, Name, Step, Value, Verdict, Via, text,
+    Behaviour, Call, Case, Context, DefForm, Dtype, Form, Layer, LayerSet, Library, Name, Step, Value, Verdict, Via,
+    text,
 };
 use crate::spec::{
     Bindings, Body, CallSpec, Composition, FillError, Holes, Outcome, Passing, Pattern, Planting, Profile, Rule, Spec,
@@ -378,6 +379,7 @@ impl<'s> Generator<'s> {
                 case.steps.iter_mut().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
             calls.zip(sides).for_each(|(call, side)| call.context = side);
         }
+        case.devices = case.arguments().map(devices).max().unwrap_or(1);
         Ok(case)
     }
 
@@ -525,6 +527,18 @@ fn define(case: &mut Case, definitions: Definitions) {
 fn objects(written: Option<&IndexMap<Name, Tree>>) -> Result<Vec<(Name, Value)>, Discard> {
     let object = |(name, tree): (&Name, &Tree)| Ok((name.clone(), tree.value().map_err(broken)?));
     written.into_iter().flatten().map(object).collect()
+}
+
+/// How many devices there have to be for an array in `value` that is committed to one of them.
+fn devices(value: &Value) -> u32 {
+    let own = match value {
+        Value::Array(array) => match &array.library {
+            Library::Jax { placement, .. } => placement.device + 1,
+            Library::Key { .. } | Library::Numpy { .. } => 1,
+        },
+        _ => 1,
+    };
+    value.children().into_iter().map(devices).fold(own, u32::max)
 }
 
 fn has_dtype(value: &Value, dtypes: &[Dtype]) -> bool {

@@ -165,7 +165,11 @@ impl Simulation<'_> {
         missed: &mut LayerSet,
     ) -> Result<Vec<Program>, Stopped> {
         let (mut jaxprs, mut looked_up) = (Vec::new(), Vec::new());
-        for (role, (name, function)) in &parts.functions {
+        if self.explains {
+            let asked = parts.functions.iter().filter(|(role, _)| *role != Parameter::WrappedBody);
+            self.given_now = asked.map(|(_, (name, function))| (name.clone(), python::repr(function))).collect();
+        }
+        for (role, (_, function)) in &parts.functions {
             if matches!(&***function, Kind::Global(_)) {
                 return unknown("whether the body of a library's function ran");
             }
@@ -184,12 +188,8 @@ impl Simulation<'_> {
                 _ => self.consult(TableName::Trace, function, &call, None)?,
             };
             if self.explains && *role != Parameter::WrappedBody {
-                looked_up.push(LookedUp {
-                    name: name.clone(),
-                    text: python::repr(function),
-                    found: found.is_some(),
-                    explanation: self.explanations.drain(noted..).next(),
-                });
+                let explanation = self.explanations.drain(noted..).next();
+                looked_up.push(LookedUp { found: found.is_some(), explanation });
             }
             let program = match found {
                 Some(program) => program,

@@ -14,43 +14,49 @@ const FUNCTION: &str = "function";
 
 /// What became of one of the functions.
 pub(super) struct LookedUp {
-    /// The parameter to which it was given.
-    pub name: String,
-    /// The function for a reader.
-    pub text: String,
     pub found: bool,
     /// Why not, if a key of its own or of one that looks the same is there.
     pub explanation: Option<Explanation>,
 }
 
-/// The functions of earlier calls, for a reader, by their parameters; each with the number of the call.
-pub(super) type Given = Vec<(usize, Rc<[(String, String)]>)>;
+/// The functions of a call for a reader, by their parameters.
+pub(super) type Functions = Rc<[(String, String)]>;
+
+/// Those of earlier calls, each with the number of the call.
+pub(super) type Given = Vec<(usize, Functions)>;
 
 /// So many calls with other functions are remembered.
 const REMEMBERED: usize = 256;
 
 impl Simulation<'_> {
+    /// How many of the functions of the loop that is called now look as those of an earlier call.
+    pub(super) fn shared_functions(&self, call: usize) -> usize {
+        let given = self.given.iter().rfind(|(earlier, _)| *earlier == call);
+        given.map_or(0, |(_, before)| shared(before, &self.given_now))
+    }
+
     /// Notes of a call's functions, in their order, why some were not found.
     pub(super) fn explain_functions(&mut self, looked_up: Vec<LookedUp>) {
+        let now = std::mem::take(&mut self.given_now);
         if looked_up.is_empty() {
             return;
         }
-        let texts: Rc<[_]> = looked_up.iter().map(|it| (it.name.clone(), it.text.clone())).collect();
         let is_known = self.explanations.iter().any(|explanation| explanation.layer == Layer::Trace);
-        let missed = || looked_up.iter().filter(|it| !it.found);
-        let nearest = missed().filter_map(|it| it.explanation.as_ref()).map(|it| it.nearest).max();
+        let missed = || now.iter().zip(&looked_up).filter(|(_, it)| !it.found);
+        let nearest = missed().filter_map(|(_, it)| it.explanation.as_ref()).map(|it| it.nearest).max();
         let before = match nearest {
             Some(nearest) => self.given.iter().rfind(|(call, _)| *call == nearest),
             // The one that has most of the functions, the last of several.
-            None => self.given.iter().filter(|(call, _)| *call != self.calls).max_by_key(|(call, before)| {
-                (before.iter().filter(|function| texts.contains(function)).count(), *call)
-            }),
+            None => {
+                let earlier = self.given.iter().filter(|(call, _)| *call != self.calls);
+                earlier.max_by_key(|(call, before)| (shared(before, &now), *call))
+            }
         };
         let nearest = nearest.or_else(|| before.map(|(call, _)| *call));
         let before = before.map(|(_, before)| Rc::clone(before));
         if let Some(nearest) = nearest.filter(|_| !is_known) {
             let mut differences: Vec<Difference> = Vec::new();
-            for LookedUp { name, text, explanation, .. } in missed() {
+            for ((name, text), LookedUp { explanation, .. }) in missed() {
                 let found = match explanation {
                     Some(explanation) => explanation.differences.clone(),
                     None => {
@@ -78,7 +84,12 @@ impl Simulation<'_> {
             if self.given.len() >= REMEMBERED {
                 self.given.remove(0);
             }
-            self.given.push((self.calls, texts));
+            self.given.push((self.calls, now));
         }
     }
+}
+
+/// How many functions two calls have in common, for a reader.
+fn shared(before: &Functions, now: &Functions) -> usize {
+    before.iter().filter(|function| now.contains(function)).count()
 }

@@ -14,7 +14,7 @@ use super::difference::{Difference, Explanation};
 use super::digest::Digest;
 use super::generation::Generations;
 use super::key::{Ingredients, Key, Primitive};
-use super::looked_up::Given;
+use super::looked_up::{Functions, Given};
 use super::object::{Obj, Raised, Ways};
 use super::persistent::File;
 use super::table::{Entries, Program};
@@ -130,8 +130,9 @@ pub struct Simulation<'c> {
     pub(super) explains: bool,
     /// Those of the call that is being served.
     pub(super) explanations: Vec<Explanation>,
-    /// The functions that loops were given, where misses are explained.
+    /// The functions that loops were given, where misses are explained, and those of the loop that is called now.
     pub(super) given: Given,
+    pub(super) given_now: Functions,
 }
 
 impl<'c> Simulation<'c> {
@@ -179,6 +180,7 @@ impl<'c> Simulation<'c> {
             explains,
             explanations,
             given: Given::default(),
+            given_now: Functions::default(),
         })
     }
 

@@ -21,7 +21,7 @@ pub const NEVER_FAST: Program = Program(0);
 
 /// How far a key is from another: whether its call left no program, whether all that differs is the program above, how far its
 /// function is from being the same, and how much differs.
-type Rank = (bool, bool, u8, usize);
+type Rank = (bool, bool, u8, Reverse<usize>, usize);
 
 /// How much a difference says: what is built otherwise counts as its children, which would each differ if it wasn't.
 fn weight(difference: &Difference) -> usize {
@@ -190,7 +190,7 @@ impl Entries {
 
     /// The call whose key has the fewest differences from `key`, the last of several, and the differences; of those with
     /// `program` alone, if one is given. The keys of other functions are looked at if there are none of this one, and if they
-    /// look the same.
+    /// look the same. `alike` says how much else an earlier call has in common with this one, which counts more.
     pub fn nearest(
         &self,
         function: &Obj,
@@ -198,6 +198,7 @@ impl Entries {
         key: &Key,
         program: Option<Program>,
         call: usize,
+        alike: impl Fn(usize) -> usize,
     ) -> Result<Option<(usize, Vec<Difference>)>, Raised> {
         let by = table.function;
         let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
@@ -221,8 +222,9 @@ impl Entries {
                 let of_another =
                     if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
                 let far = differences.iter().map(weight).sum();
-                let rank = (entry.program == NEVER_FAST, says_nothing, of_another, far);
-                let is_all_but_equal = rank == (false, false, 0, 1);
+                let alike = alike(entry.call);
+                let rank = (entry.program == NEVER_FAST, says_nothing, of_another, Reverse(alike), far);
+                let is_all_but_equal = alike == 0 && rank == (false, false, 0, Reverse(0), 1);
                 if nearest
                     .as_ref()
                     .is_none_or(|(known, call, _)| (rank, Reverse(entry.call)) < (*known, Reverse(*call)))

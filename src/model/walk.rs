@@ -193,7 +193,10 @@ impl<'c> Simulation<'c> {
             TableName::Compile => Layer::Compile,
             TableName::Infer | TableName::Resources | TableName::Persistent => return Ok(()),
         };
-        if let Some((nearest, differences)) = self.tables[i].nearest(function, table, key, program, self.calls)? {
+        let alike = |call| self.shared_functions(call);
+        if let Some((nearest, differences)) =
+            self.tables[i].nearest(function, table, key, program, self.calls, alike)?
+        {
             self.explanations.push(Explanation { layer, nearest, differences });
         }
         Ok(())

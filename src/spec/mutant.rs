@@ -348,6 +348,10 @@ impl Sight {
             *met += 1;
             if depth >= self.deeper && *met > self.after {
                 *value = other;
+                if self.value.is_some() {
+                    // In what it is taken for there may be another like it.
+                    return;
+                }
             }
         }
         match value {

@@ -278,6 +278,29 @@ fn the_functions_of_a_loop_can_look_the_same() {
     assert_eq!(paths, ["true_fun", "false_fun"], "{explained:#?}");
 }
 
+/// A function that two loops have does not bring the other one's call into it.
+#[test]
+fn a_loop_is_beside_its_own_calls() {
+    let objects: Vec<_> = (1..4)
+        .map(|i| format!(r#""cond_{i}": {{"def": {{"name": "cond", "returns": false}}}}"#))
+        .chain(["body", "other"].iter().map(|name| format!(r#""{name}": {{"def": {{"name": "{name}"}}}}"#)))
+        .collect();
+    let call = |cond: u32, body: &str, carry: &str| {
+        format!(
+            r#"{{"api": "lax.while_loop", "name": "lax.while_loop", "at": "{body}.py:1", "from": "a.py:9",
+                "call": {{"args": [{{"ref": "cond_{cond}"}}, {{"ref": "{body}"}}, "{carry}"]}}, "missed": [{TRACED}]}}"#
+        )
+        .replace('\n', " ")
+    };
+    let first = call(1, "body", "f32[]").replacen('{', &format!(r#"{{"objects": {{{}}}, "#, objects.join(", ")), 1);
+    let explained = explained(&[first, call(2, "other", "f32[]"), call(3, "body", "f32[]")]);
+    let again = &explained.calls[2];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let paths: Vec<_> = again.differences().iter().map(|found| found.path.as_str()).collect();
+    assert_eq!(paths, ["cond_fun"], "{explained:#?}");
+    assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
+}
+
 /// What was compiled beside the calls is counted by the line of the program, though no call is recorded.
 #[test]
 fn what_is_compiled_beside_the_calls_is_counted() {
