@@ -147,6 +147,9 @@ pub struct Call {
     /// What the body does besides with these arguments, in a recording: bodies that a case makes have their effects themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
+    /// Whether its program raised as it ran, in a recording: what does so when it is met first is never fast.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fails_as_it_runs: bool,
     /// What the body reads of objects that are compared by identity, in a recording: no key sees that it is another than before.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub reads: IndexMap<String, String>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Recording;
 use super::recording::{CallLine, Line};
-use crate::case::{Array, ClearScope, Layer, LayerSet, Library, Name, Subclass, Value, Via};
+use crate::case::{Array, Call, ClearScope, Layer, LayerSet, Library, Name, Subclass, Value, Via};
 use crate::model::Difference;
 
 /// The component of a key that was not found since nothing is there, by what became of it; `spec/causes.yaml` says what each means.
@@ -93,7 +93,7 @@ impl<'r> Clearings<'r> {
 pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Difference> {
     let mut clearings = Clearings::default();
     let mut left: HashMap<usize, Left<'_>> = HashMap::new();
-    let mut raised: HashMap<usize, [usize; 2]> = HashMap::new();
+    let mut raised: HashMap<usize, Vec<(usize, [usize; 2])>> = HashMap::new();
     let mut absences = Vec::new();
     let calls: Vec<_> = recording.calls().collect();
     for line in &recording.lines {
@@ -111,13 +111,22 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
         let earlier = left.get(&function);
         let given = recording.described(&calls, absences.len());
         let is_converted = || given.is_some_and(|call| call.args.iter().chain(call.kwargs.values()).any(converts));
+        let is_given_so = |earlier: usize| {
+            let alike = |(a, b): (&Call, &Call)| a.args == b.args && a.kwargs == b.kwargs;
+            recording.described(&calls, earlier).zip(given).is_none_or(alike)
+        };
+        // What was made ahead of time is found but by the fast path, whatever other arguments raised.
+        let has_raised = |earlier: &Left<'_>| {
+            let mut raised = raised.get(&function).into_iter().flatten().filter(|(_, then)| *then == now);
+            raised.any(|(call, _)| !earlier.ahead || is_given_so(*call))
+        };
         let absence = match earlier {
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
             Some(_) if observed.missed == only_dispatch && is_converted() => Absence::Converted,
             None if observed.missed == only_dispatch => Absence::Ran,
             None => Absence::Failed,
             Some(earlier) if earlier.clearings != now => Absence::Cleared,
-            Some(_) if observed.missed == only_dispatch && raised.get(&function) == Some(&now) => Absence::Raised,
+            Some(earlier) if observed.missed == only_dispatch && has_raised(earlier) => Absence::Raised,
             // The jaxpr of a function that is jitted itself serves all the same.
             Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Lower) => Absence::Wrapped,
             Some(earlier) if !earlier.called || (earlier.ahead && observed.missed == only_dispatch) => Absence::Ahead,
@@ -126,7 +135,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
         };
         absences.push(absence.difference(&line.recorded.name));
         if observed.error.is_some() {
-            raised.insert(function, now);
+            raised.entry(function).or_default().push((absences.len() - 1, now));
         } else {
             let is_call = given.is_some_and(|call| call.via == Via::Call);
             let earlier = earlier.filter(|earlier| earlier.clearings == now);

@@ -21,7 +21,7 @@ pub use patterns::{Pattern, listed, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
 pub use repair::Repair;
 
-use crate::case::{Case, Layer, LayerSet, Step, Verdict};
+use crate::case::{Case, Layer, LayerSet, Step, Verdict, Via};
 use crate::model::{self, Difference, Simulation, Written, behaviour};
 use crate::spec::{CaseFile, Outcome, Profile, Spec, Version};
 use advice::Advisor;
@@ -128,7 +128,7 @@ pub struct ExplainedCall {
     pub unpredicted: Option<String>,
     /// The number of the last call of the function before it of which the model says nothing: what that left isn't known.
     pub after_unpredicted: Option<usize>,
-    /// Whether it is the first call of its function: no key could be nearby.
+    /// Whether it is the first call of its function, but for those that only traced it: no key could be nearby.
     pub first: bool,
     /// Why each layer was missed, from the top.
     pub explanations: Vec<Explanation>,
@@ -213,7 +213,7 @@ impl Explained {
         let version: Version = recording.jax()?;
         let advisor = Advisor::of(spec)?;
         let mut calls: Vec<ExplainedCall> = Vec::new();
-        let mut known: HashSet<usize> = HashSet::new();
+        let (mut known, mut lowered): (HashSet<usize>, HashSet<usize>) = Default::default();
         let functions = recording.functions();
         let recorded_calls: Vec<_> = recording.calls().collect();
         let mut last: HashMap<usize, usize> = HashMap::new();
@@ -221,6 +221,10 @@ impl Explained {
             let function = functions[i];
             let before = last.insert(function, i);
             let described = |i: usize| recording.described(&recorded_calls, i);
+            // What was only traced left no program that a call could do without.
+            let is_traced_only =
+                described(i).is_some_and(|call| matches!(call.via, Via::Trace | Via::EvalShape | Via::MakeJaxpr));
+            let is_new = known.insert(function);
             let same = before.filter(|before| described(*before).is_some() && described(*before) == described(i));
             calls.push(ExplainedCall {
                 number: i + 1,
@@ -234,7 +238,7 @@ impl Explained {
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
                 after_unpredicted: None,
-                first: known.insert(function),
+                first: if is_traced_only { is_new } else { lowered.insert(function) },
                 explanations: Vec::new(),
                 advice: Vec::new(),
                 stale: None,
@@ -417,9 +421,8 @@ fn predict(
                 let call = &mut calls[number - 1];
                 // A program that raises when it runs has been looked up as any other.
                 let recorded = recorded[number - 1];
-                let runs = |missed: &LayerSet| recorded.raised_as_it_ran() && *missed == recorded.observed.missed;
                 call.predicted = Some(match prediction.verdict {
-                    Verdict::Missed(missed) if runs(&missed) => call.observed.clone(),
+                    Verdict::Missed(missed) if recorded.ran_into_an_error(&missed) => call.observed.clone(),
                     verdict => verdict,
                 });
                 call.stale = prediction.stale;

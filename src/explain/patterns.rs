@@ -194,8 +194,11 @@ fn pattern(habit: &Habit, seen: &[Seen<'_>], of: &[&ExplainedCall]) -> Pattern {
         says,
         fix: habit.fix.clone().unwrap_or_else(|| {
             // Each cause that is seen has its own.
-            let fixes: IndexSet<_> =
-                found.iter().filter_map(|(_, advice)| advice.map(|advice| advice.fix.as_str())).collect();
+            let fixes: IndexSet<_> = seen
+                .iter()
+                .flat_map(|(_, found)| found)
+                .filter_map(|(_, advice)| advice.map(|advice| advice.fix.as_str()))
+                .collect();
             fixes.into_iter().collect::<Vec<_>>().join(" ")
         }),
         rule: habit.rule.clone().unwrap_or_else(|| of_cause(|advice| &advice.rule)),
@@ -215,11 +218,16 @@ fn place(difference: &Difference) -> Place<'_> {
 /// Which differences of which calls are mended.
 type Mended<'e> = HashSet<(usize, Place<'e>)>;
 
-/// How many of a function's compiles there would be less without some of the differences: those for which there would be an earlier
-/// key that is the same.
+/// How many of a function's compiles there would be less without some of the differences.
+fn saved(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
+    // Texts can be the same where keys aren't.
+    found_again(calls, mended).saturating_sub(found_again(calls, &Mended::new()))
+}
+
+/// For how many of a function's compiles there would be an earlier key that is the same, without some of the differences.
 ///
 /// A key is known by what makes it another than the first one: what it differs in from the nearest, and that one from its own.
-fn saved(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
+fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
     let mut keys: HashMap<usize, BTreeMap<Place<'_>, String>> = HashMap::new();
     let (mut known, mut saved) = (HashSet::new(), 0);
     for call in calls.iter().filter(|call| made(call)) {

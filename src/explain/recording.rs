@@ -236,6 +236,9 @@ pub(super) struct CallLine {
     pub recorded: Recorded,
 }
 
+/// What is raised for a NaN where `jax_debug_nans` looks for it.
+const A_NAN: &str = "FloatingPointError";
+
 /// A recorded call.
 #[derive(Debug, Deserialize)]
 pub struct Recorded {
@@ -275,9 +278,20 @@ impl Recorded {
         let is_of_the_run = |RaisedError { class, message }: &RaisedError| {
             // XLA's, jax's and equinox's; Python's own is what jax raises before, but where the fast path hands on what XLA
             // says as a ValueError.
-            class.ends_with("RuntimeError") && class != "RuntimeError" || message.starts_with("INTERNAL: ")
+            class.ends_with("RuntimeError") && class != "RuntimeError"
+                || message.starts_with("INTERNAL: ")
+                || class == A_NAN
         };
         has_run && self.observed.error.as_ref().is_some_and(is_of_the_run)
+    }
+
+    /// Whether a call that should have missed these layers did: one that ran into a NaN is run again operation by operation, to
+    /// find where it came from.
+    pub(super) fn ran_into_an_error(&self, missed: &LayerSet) -> bool {
+        let is_run_again = self.observed.error.as_ref().is_some_and(|error| error.class == A_NAN);
+        let others = |layer: &Layer| !self.observed.missed.contains(*layer);
+        self.raised_as_it_ran()
+            && if is_run_again { !missed.iter().any(|layer| others(&layer)) } else { *missed == self.observed.missed }
     }
 
     /// The class of the error that kept the call from being looked up, traced, lowered or compiled.

@@ -69,6 +69,7 @@ impl Replay {
             if let Some(mut call) = described(number) {
                 call.wrapper.clone_from(&line.recorded.wrapper);
                 call.effect = line.effect;
+                call.fails_as_it_runs = line.recorded.raised_as_it_ran();
                 // What has no buffers is looked up as if it had.
                 let is_for_want = |class: &String| {
                     let mut given = call.args.iter().chain(call.kwargs.values());

@@ -116,9 +116,26 @@ impl Key {
             }
         }
         leave_out_what_follows(&mut found, &earlier_parts, &parts);
+        for difference in &mut found {
+            // A leaf that is there in one of the calls only.
+            let (there, parts) = match (&*difference.before, &*difference.after) {
+                (ABSENT, LEAF) => (&mut difference.after, &parts),
+                (LEAF, ABSENT) => (&mut difference.before, &earlier_parts),
+                _ => continue,
+            };
+            let leaf = places(parts).find(|(Place(path, _), _)| *path == difference.path);
+            match leaf {
+                Some((_, Piece::Leaf(aval))) => *there = aval.to_string(),
+                Some((_, Piece::Static(value, _))) => *there = python::repr(&value),
+                _ => {}
+            }
+        }
         found
     }
 }
+
+/// The word of a tree for what is none.
+const LEAF: &str = "leaf";
 
 /// Adds in which way the part at `path` of the later key is another than its counterpart in the earlier one.
 fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Table, found: &mut Vec<Difference>) {
@@ -163,11 +180,15 @@ fn leaves(path: &str, before: &Aval, after: &Aval, table: &Table, found: &mut Ve
     let is_placed = before.placement.is_some() && after.placement.is_some();
     let place = [LeafComponent::Partition, LeafComponent::Device, LeafComponent::Memory];
     let is_same_place = || is_placed && place.into_iter().all(is_same);
+    let is_placed_otherwise = !is_same(LeafComponent::Sharding) && table.leaf.contains(&LeafComponent::Sharding);
+    let are_bools = [before, after].iter().all(|aval| aval.dtype.name() == "bool");
     // An array of old keys has their words as a dimension more.
     let are_keys = before.prng.is_some() != after.prng.is_some();
     for component in &table.leaf {
         let [before, after] = both(*component);
-        if before != after && !(are_keys && *component == LeafComponent::Shape) {
+        // That a bool of Python is weak follows from its being no array.
+        let follows = are_bools && is_placed_otherwise && *component == LeafComponent::WeakType;
+        if before != after && !follows && !(are_keys && *component == LeafComponent::Shape) {
             let is_spelling = *component == LeafComponent::Sharding && is_same_place();
             let word = if is_spelling { SPELLING } else { leaf_word(*component) };
             found.push(Difference::new(path, word, before, after));
@@ -190,6 +211,14 @@ fn leave_out_what_follows(found: &mut Vec<Difference>, before: &[Part<'_>], afte
     if has(found, &[POSITIONAL, KEYWORDS, STATIC_POSITIONS, "structure"]) {
         found.retain(|difference| difference.component != NAMES);
     }
+    // What is in a part that is built otherwise follows from that: a Module of nnx is given apart from its leaves.
+    let is_there_once = |found: &Difference| found.before == ABSENT || found.after == ABSENT;
+    let built = found.iter().filter(|found| found.component == "structure" && !is_there_once(found));
+    let built: Vec<_> = built.map(|found| found.path.clone()).filter(|path| !path.is_empty()).collect();
+    found.retain(|found| {
+        let is_inside = |path: &String| found.path.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']));
+        found.component != "structure" || !is_there_once(found) || !built.iter().any(is_inside)
+    });
     // How wide numbers are follows from the flag.
     if has(found, &[X64]) {
         let is_wider = |narrow: &str, wide: &str| {
@@ -320,7 +349,7 @@ mod tests {
         "steps:\n\
          - call: {args: [\"f32[]\"]}\n\
          - call: {args: [\"f32[]\", 1]}\n",
-        &["argument at args[1]: leaf was absent"]
+        &["argument at args[1]: ~i32[] was absent"]
     )]
     #[case::by_name_what_was_by_position(
         "jax.jit",
@@ -363,7 +392,7 @@ mod tests {
         "steps:\n\
          - call: {args: [\"f32[]\"]}\n\
          - call: {args: [\"f32[]\", \"f32[2]\"]}\n",
-        &["argument at args[1]: leaf was absent"]
+        &["argument at args[1]: f32[2] was absent"]
     )]
     #[case::children_by_their_keys(
         "jax.jit",
@@ -371,7 +400,7 @@ mod tests {
          steps:\n\
          - call: {args: [{new: {class: Pair, children: [\"f32[2]\", \"f32[]\"], keys: [.a, .c]}}]}\n\
          - call: {args: [{new: {class: Pair, children: [\"f32[2]\", \"i32[]\", \"f32[3]\"], keys: [.a, .b, .c]}}]}\n",
-        &["structure at args[0].b: leaf was absent", "shape at args[0].c: [3] was []"]
+        &["structure at args[0].b: i32[] was absent", "shape at args[0].c: [3] was []"]
     )]
     #[case::a_placement_in_two_spellings(
         "jax.jit",

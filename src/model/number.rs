@@ -73,9 +73,9 @@ impl Number {
     pub fn hash(self, identity: usize) -> u64 {
         let mut hasher = FxHasher::default();
         match self {
-            Self::Int(value) => value.hash(&mut hasher),
+            Self::Int(value) => int_hash(value).hash(&mut hasher),
             Self::Float(value) => match exact_int(value) {
-                Some(value) => value.hash(&mut hasher),
+                Some(value) => int_hash(value).hash(&mut hasher),
                 None if value.is_nan() => identity.hash(&mut hasher),
                 None => value.to_bits().hash(&mut hasher),
             },
@@ -105,6 +105,14 @@ impl Number {
             Self::Ratio(above, below) => Some(above as f64 / below as f64),
             Self::Complex(..) => None,
         }
+    }
+}
+
+/// CPython's hash of an int, which that of others can be: modulo a prime, and -1 is kept for errors.
+fn int_hash(value: i128) -> i128 {
+    match value % ((1 << 61) - 1) {
+        -1 => -2,
+        hash => hash,
     }
 }
 

@@ -330,7 +330,12 @@ impl<'c> Simulation<'c> {
 
     /// What surrounds the call, in the thread that makes it.
     fn ambient(&self, call: &Call) -> Result<Rc<Ambient>, ModelError> {
-        if self.case.context.is_empty() && call.context.is_empty() && call.effect.is_none() && call.reads.is_empty() {
+        if self.case.context.is_empty()
+            && call.context.is_empty()
+            && call.effect.is_none()
+            && call.reads.is_empty()
+            && !call.fails_as_it_runs
+        {
             return Ok(Rc::clone(&self.nothing));
         }
         let mut ambient = match call.thread {
@@ -348,7 +353,7 @@ impl<'c> Simulation<'c> {
         };
         ambient.recorded = self.nothing.recorded;
         ambient.reads = call.reads.clone().into_iter().collect();
-        ambient.never_fast |= call.effect.is_some_and(|effect| self.profile.is_slow(effect));
+        ambient.never_fast |= call.fails_as_it_runs || call.effect.is_some_and(|effect| self.profile.is_slow(effect));
         Ok(Rc::new(ambient))
     }
 

@@ -1,5 +1,6 @@
 //! Python's `repr`, as far as explanations show it.
 
+use super::apart::stem;
 use super::object::{Kind, Obj};
 use crate::case::Class;
 
@@ -26,7 +27,7 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Tuple(items) if items.len() == 1 => format!("({},)", repr(&items[0])),
         Kind::Tuple(items) => format!("({})", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
         Kind::Namedtuple(class, items) => {
-            format!("{}({})", class.name, items.iter().map(repr).collect::<Vec<_>>().join(", "))
+            format!("{}({})", stem(class.name.as_str()), items.iter().map(repr).collect::<Vec<_>>().join(", "))
         }
         Kind::List(items) => format!("[{}]", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
         Kind::Frozenset(items) => format!("frozenset({{{}}})", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
@@ -70,8 +71,8 @@ pub fn repr(obj: &Obj) -> String {
         }
         Kind::Method { of, name: Some(name), .. } => format!("<bound method {name} of {}>", repr(of)),
         Kind::Method { of, name: None, .. } | Kind::ModuleMethod(of) => format!("<bound method of {}>", repr(of)),
-        Kind::Class(class) => format!("<class {}>", class.name),
-        Kind::Record { class, .. } | Kind::Node { class, .. } => format!("{}(…)", class.name),
+        Kind::Class(class) => format!("<class {}>", stem(class.name.as_str())),
+        Kind::Record { class, .. } | Kind::Node { class, .. } => format!("{}(…)", stem(class.name.as_str())),
         Kind::Dict(_) | Kind::OrderedDict(_) | Kind::DefaultDict(..) | Kind::MappingProxy(_) => "{…}".to_owned(),
         Kind::Set(_) => "{…}".to_owned(),
         Kind::Bytearray(text) => format!("bytearray(b'{text}')"),

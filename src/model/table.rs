@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 use smallvec::SmallVec;
 
 use super::apart::told_apart;
-use super::difference::Difference;
+use super::difference::{ARGUMENT, Difference};
 use super::key::{Key, PROGRAM};
 use super::object::{Kind, Obj, Raised};
 use super::python;
@@ -23,11 +23,12 @@ pub const NEVER_FAST: Program = Program(0);
 /// function is from being the same, and how much differs.
 type Rank = (bool, bool, u8, Reverse<usize>, usize);
 
-/// How much a difference says: what is built otherwise counts as its children, which would each differ if it wasn't.
+/// How much a difference says: what is built otherwise counts as its children, which would each differ if it wasn't, and more than
+/// a leaf that differs in its dtype and how weak that is.
 fn weight(difference: &Difference) -> usize {
     let children = |text: &str| text.rsplit_once(" of ").and_then(|(_, count)| count.parse().ok()).unwrap_or(1).max(1);
     match difference.component.as_str() {
-        "structure" => children(&difference.before).max(children(&difference.after)),
+        "structure" | ARGUMENT => 2 + children(&difference.before).max(children(&difference.after)),
         _ => 1,
     }
 }

@@ -94,7 +94,9 @@ impl<'k> Tree<'k> {
     /// The children by their keys, if the node has a key for each.
     fn keyed(&self, node: usize) -> Option<Vec<(&'k Obj, usize)>> {
         let keys: Vec<_> = self.nodes[node].data().iter().filter(|(label, _)| label.is_key()).collect();
-        let is_keyed = !keys.is_empty() && keys.len() == self.children[node].len();
+        // An empty dict has none, and each of another one is one more.
+        let has_keys = matches!(self.nodes[node].kind, NodeKind::Dict | NodeKind::OrderedDict | NodeKind::DefaultDict);
+        let is_keyed = (has_keys || !keys.is_empty()) && keys.len() == self.children[node].len();
         is_keyed.then(|| keys.into_iter().map(|(_, key)| key).zip(self.children[node].iter().copied()).collect())
     }
 
@@ -138,7 +140,6 @@ impl Compared {
         }
         if before.arity != after.arity {
             self.report(&new.path(j), old.word(i), new.word(j));
-            // An empty dict has no keys.
             return self.zipped(old, i, new, j, by);
         }
         if before.kind == NodeKind::Leaf {

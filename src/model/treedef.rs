@@ -156,9 +156,17 @@ impl TreeNode {
         self.kind == other.kind && (class(self) == class(other) || by.any_dataclass && self.kind == NodeKind::Dataclass)
     }
 
-    /// The word for a reader: the name of its class, if it is registered.
+    /// The word for a reader: the name of its class, if it is registered or a namedtuple's.
     pub fn word(&self) -> &str {
-        self.class().map_or_else(|| self.kind.word(), |(name, _)| name.as_str())
+        let named = || match (self.kind, self.data()) {
+            (NodeKind::Namedtuple, [(_, class), ..]) => match &**class {
+                Kind::Class(class) => Some(class.name.as_str()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let class = self.class().map(|(name, _)| name.as_str());
+        class.or_else(named).unwrap_or_else(|| self.kind.word())
     }
 
     /// Whether a piece of this node's data and one of another node are the same.

@@ -36,16 +36,16 @@ impl<'e> Group<'e> {
 
     /// What its other calls have that the first one hasn't: other values where that has `known`, and for the first of a place the
     /// paths that it hasn't.
-    fn others(&self, place: &Place<'e>, known: &Difference, is_first: bool) -> Vec<&'e str> {
+    fn others(&self, place: &Place<'e>, known: &Difference, is_first: bool) -> Vec<String> {
         let is_known = |found: &Difference| self.first().differences().iter().any(|first| first.path == found.path);
-        let mut others: IndexSet<&str> = IndexSet::new();
+        let mut others: IndexSet<String> = IndexSet::new();
         for (found, at) in self.0[1..].iter().flat_map(|call| call.differences().iter().zip(places(call))) {
             if found.path == known.path && found.component == known.component {
                 if found.after != known.after && !found.after.starts_with(ANOTHER) {
-                    others.insert(&found.after);
+                    others.insert(shortened(&found.after));
                 }
             } else if is_first && at == *place && !is_known(found) {
-                others.insert(&found.path);
+                others.insert(format!("at {}", found.path));
             }
         }
         others.into_iter().collect()
@@ -153,7 +153,7 @@ fn describe_differences(text: &mut String, group: &Group<'_>, Style { bold, end,
         let shown = if found.len() <= SHOWN + 1 { found.len() } else { SHOWN };
         for (i, difference) in found[..shown].iter().enumerate() {
             let mut row = row(difference);
-            let others: Vec<String> = group.others(place, difference, i == 0).into_iter().map(shortened).collect();
+            let others = group.others(place, difference, i == 0);
             if !others.is_empty() {
                 let _ = write!(row.2, "; later {}", listed(&others, SHOWN));
             }
@@ -382,7 +382,7 @@ pub(super) fn beside(pattern: &Pattern) -> String {
         (saves, compiles) if saves == compiles => String::new(),
         (0, _) => " (beside other causes)".to_owned(),
         (saves, compiles) if saves > compiles => {
-            format!(" (with {} more that would find what is there)", saves - compiles)
+            format!(" (without it {} later ones would find their program, too)", saves - compiles)
         }
         (saves, compiles) => format!(" ({saves} of {compiles} without other causes)"),
     }

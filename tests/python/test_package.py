@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.metadata
 import json
 import pathlib
@@ -219,6 +220,14 @@ def test_an_eq_that_waits_for_another_thread_is_waited_for_no_longer(monkeypatch
 def test_what_stands_in_for_a_loop_is_pickled(tmp_path):
     with jitkey.recording(tmp_path / "recording.jsonl"):
         assert pickle.loads(pickle.dumps(jax.lax.scan)) is jax.lax.scan
+
+
+def test_a_copy_of_a_jitted_function_runs(tmp_path):
+    """What `copy` makes of one has no attributes, and so nothing that says what it was jitted with."""
+    step = jax.jit(lambda x: x + 1)
+    held: dict[str, Any] = {"step": step}
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        assert copy.copy(step)(1) == copy.deepcopy(held)["step"](1) == 2
 
 
 def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):

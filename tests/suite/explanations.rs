@@ -130,7 +130,8 @@ fn a_hit_under_another_flag_is_perhaps_stale() {
     assert!(explained.patterns[0].says.contains(r#"jax_default_prng_impl="rbg" was none"#), "{explained:#?}");
 }
 
-/// What a program raises as it runs is no miss of a cache, and what was made for it is there afterwards.
+/// What a program raises as it runs is no miss of a cache, and what was made for it is there afterwards; but that a first call
+/// didn't return keeps those like it off the fast path.
 #[rstest]
 #[case("XlaRuntimeError", "", true)]
 #[case("ValueError", "INTERNAL: CpuCallback error calling callback", true)]
@@ -139,11 +140,35 @@ fn an_error_of_the_program_itself(#[case] class: &str, #[case] message: &str, #[
     let raised = format!(r#"{{"error": {{"class": "{class}", "message": "{message}"}}, "#);
     let lines = [
         first("jax.jit", r#""f32[2]""#, "").replacen('{', &raised, 1),
-        line("jax.jit", r#""f32[2]""#, "", "").replacen('{', &raised, 1),
-        line("jax.jit", r#""f32[2]""#, "", ""),
+        line("jax.jit", r#""f32[2]""#, "", r#""dispatch""#).replacen('{', &raised, 1),
+        line("jax.jit", r#""f32[2]""#, "", r#""dispatch""#),
     ];
     let explained = explained(&lines);
     assert_eq!(explained.calls.iter().all(ExplainedCall::is_predicted), as_it_ran, "{explained:#?}");
+}
+
+/// A NaN that is looked for is raised as the program runs, which is then run again operation by operation; a call that had returned
+/// is as fast as before.
+#[test]
+fn a_nan_that_is_looked_for_is_of_the_run() {
+    let raised = r#"{"error": {"class": "FloatingPointError", "message": "invalid value"}, "#;
+    let lines = [
+        first("jax.jit", r#""f32[2]""#, ""),
+        line("jax.jit", r#""f32[2]""#, "", r#""dispatch", "lower", "compile""#).replacen('{', raised, 1),
+        line("jax.jit", r#""f32[2]""#, "", ""),
+    ];
+    let explained = explained(&lines);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+}
+
+/// What was only traced leaves no program, so the call that makes one is the first.
+#[test]
+fn a_call_after_eval_shape_is_the_first() {
+    let ahead = first("jax.jit", r#""f32[2]""#, "").replacen(r#""call": {"#, r#""call": {"via": "eval_shape", "#, 1);
+    let ahead = ahead.replacen(TRACED, r#""trace""#, 1);
+    let lines = [ahead, line("jax.jit", r#""f32[2]""#, "", r#""dispatch", "lower", "compile""#)];
+    let explained = explained(&lines);
+    assert!(explained.calls.iter().all(|call| call.first && call.is_predicted()), "{explained:#?}");
 }
 
 /// Two functions that are made in one place are two as long as both are there, and one in its next form if the first is gone.

@@ -139,6 +139,13 @@ class _Wrapper:
         return [number if number >= 0 else number + len(args) for number in numbers], self.options.get("static_argnames", [])
 
 
+def _wrapped(wrapper: Any) -> Any:
+    """The function that is jitted. What `copy` makes of a wrapper has it, too, but no attributes."""
+    if type(wrapper) is type(A_JIT) and not hasattr(wrapper, "__wrapped__"):
+        return wrapper.__getstate__().get("fun")
+    return getattr(wrapper, "__wrapped__", None)
+
+
 def _twice(leaves: list[Any]) -> set[int]:
     """The ids of the arrays that are among the leaves more than once."""
     if len(set(map(id, leaves))) == len(leaves):
@@ -521,11 +528,7 @@ class Recording:
             self._ended.append(wrapped.ref)
 
     def _describe(self, api: str, wrapper: Any) -> _Wrapper | None:
-        fun = getattr(wrapper, "__wrapped__", None)
-        is_copy = fun is None and type(wrapper) is type(A_JIT)
-        if is_copy:
-            # What `copy` makes of one has the function, but no attributes.
-            fun = wrapper.__getstate__().get("fun")
+        fun = _wrapped(wrapper)
         inner, written = body(fun), code(fun)
         of_library = written is not None and not is_program(written)
         if fun is None or (of_library and not has_public(fun) and not (is_made(inner) and is_called_by_program())):
@@ -541,7 +544,7 @@ class Recording:
         options, unknown, of_call = {}, None, None
         held = weakref.ref(wrapper)
         try:
-            if is_copy:
+            if not hasattr(wrapper, "__wrapped__"):
                 raise Unsupported("recording a copy of a jitted function")
             options = jit_options(wrapper) if api == "jax.jit" else filter_jit_options(wrapper)
         except OfTheCall as error:
@@ -554,7 +557,7 @@ class Recording:
             name=name,
             at=place(written_at(fun)),
             ref=self._objects.fresh("wrapper"),
-            function=lambda: attrgetter("__wrapped__")(held()),
+            function=lambda: _wrapped(held()),
             # jax's own functions keep what they were traced to.
             codes=frozenset() if of_library else codes([fun]),
             options=options,
