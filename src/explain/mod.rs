@@ -309,8 +309,14 @@ impl Explained {
             let stated = call.differences();
             // What one place makes of the key alone can look otherwise than beside the others: an argument is absent that the other
             // call has by name.
-            let is_stated = |found: &Vec<Difference>| found.iter().any(|a| stated.iter().any(|b| a.path == b.path));
-            let is_enough = |a: &Difference| repair.each.iter().flatten().any(|b| is_same(a, b));
+            let is_it = |found: &Difference, stated: &Difference| {
+                found.path == stated.path || stated.is_of_the_form() && found.is_an_argument()
+            };
+            let is_stated = |found: &Vec<Difference>| found.iter().any(|a| stated.iter().any(|b| is_it(a, b)));
+            let is_enough = |a: &Difference| {
+                let mut each = repair.each.iter().flatten();
+                each.any(|b| is_same(a, b) || a.is_of_the_form() && b.is_an_argument())
+            };
             let (mends, minimal) = (repair.each.iter().all(is_stated), stated.iter().all(is_enough));
             call.tried = Some(Tried { mends, minimal });
         }

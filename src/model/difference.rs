@@ -37,6 +37,18 @@ impl Difference {
         Self { path, component, before: before.to_string(), after: after.to_string() }
     }
 
+    /// Whether it is how the arguments are passed, by position or by name.
+    #[must_use]
+    pub fn is_of_the_form(&self) -> bool {
+        FORM.contains(&self.component.as_str())
+    }
+
+    /// Whether it is an argument that one of the calls is given and the other isn't.
+    #[must_use]
+    pub fn is_an_argument(&self) -> bool {
+        [ARGUMENT, STATIC_ARGUMENT].contains(&self.component.as_str())
+    }
+
     /// Whether it is the function itself that differs, as which `filter_jit` has it among the arguments as well.
     #[must_use]
     pub fn is_the_function(&self) -> bool {
@@ -196,22 +208,9 @@ fn leaves(path: &str, before: &Aval, after: &Aval, table: &Table, found: &mut Ve
     }
 }
 
-/// Takes out the differences that follow from others.
-fn leave_out_what_follows(found: &mut Vec<Difference>, before: &[Part<'_>], after: &[Part<'_>]) {
-    let has = |found: &[Difference], components: &[&str]| {
-        found.iter().any(|difference| components.contains(&difference.component.as_str()))
-    };
-    // How arguments are passed follows from which are.
-    let is_argument = |found: &&Difference| [ARGUMENT, STATIC_ARGUMENT].contains(&found.component.as_str());
-    let arguments = found.iter().filter(is_argument).count();
-    if arguments > 0 && passed_otherwise(before, after).is_none_or(|count| count == arguments) {
-        found.retain(|difference| !FORM.contains(&difference.component.as_str()));
-    }
-    // What the arguments are called follows from how they are built and passed.
-    if has(found, &[POSITIONAL, KEYWORDS, STATIC_POSITIONS, "structure"]) {
-        found.retain(|difference| difference.component != NAMES);
-    }
-    // What is in a part that is built otherwise follows from that: a Module of nnx is given apart from its leaves.
+/// Takes out what is in a part that is built otherwise and there in one of the calls only, which follows from that: a Module of nnx is
+/// given apart from its leaves.
+pub(super) fn leave_out_what_is_inside(found: &mut Vec<Difference>) {
     let is_there_once = |found: &Difference| found.before == ABSENT || found.after == ABSENT;
     let built = found.iter().filter(|found| found.component == "structure" && !is_there_once(found));
     let built: Vec<_> = built.map(|found| found.path.clone()).filter(|path| !path.is_empty()).collect();
@@ -219,6 +218,22 @@ fn leave_out_what_follows(found: &mut Vec<Difference>, before: &[Part<'_>], afte
         let is_inside = |path: &String| found.path.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']));
         found.component != "structure" || !is_there_once(found) || !built.iter().any(is_inside)
     });
+}
+
+/// Takes out the differences that follow from others.
+fn leave_out_what_follows(found: &mut Vec<Difference>, before: &[Part<'_>], after: &[Part<'_>]) {
+    let has = |found: &[Difference], components: &[&str]| {
+        found.iter().any(|difference| components.contains(&difference.component.as_str()))
+    };
+    // How arguments are passed follows from which are.
+    let arguments = found.iter().filter(|found| found.is_an_argument()).count();
+    if arguments > 0 && passed_otherwise(before, after).is_none_or(|count| count == arguments) {
+        found.retain(|difference| !difference.is_of_the_form());
+    }
+    // What the arguments are called follows from how they are built and passed.
+    if has(found, &[POSITIONAL, KEYWORDS, STATIC_POSITIONS, "structure"]) {
+        found.retain(|difference| difference.component != NAMES);
+    }
     // How wide numbers are follows from the flag.
     if has(found, &[X64]) {
         let is_wider = |narrow: &str, wide: &str| {
@@ -329,6 +344,21 @@ mod tests {
          - call: {args: [{dict: {a: \"f32[2]\", b: {tuple: []}}}]}\n\
          - call: {args: [{dict: {a: \"f32[2]\"}}]}\n",
         &["structure at args[0]['b']: absent was tuple of 0"]
+    )]
+    #[case::a_key_of_what_was_empty(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [{dict: {}}]}\n\
+         - call: {args: [{dict: {a: \"f32[2]\"}}]}\n",
+        &["structure at args[0]['a']: f32[2] was absent"]
+    )]
+    #[case::a_number_beside_an_empty_dict(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [{dict: {a: 1.0, b: 2.0}}]}\n\
+         - call: {args: [{dict: {a: {dict: {}}, b: 2.0}}]}\n\
+         - call: {args: [{dict: {a: true, b: 2.0}}]}\n",
+        &["dtype at args[0]['a']: bool was f32"]
     )]
     #[case::keys_in_another_order(
         "jax.jit",

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 use smallvec::SmallVec;
 
 use super::apart::told_apart;
-use super::difference::{ARGUMENT, Difference};
+use super::difference::{ARGUMENT, Difference, leave_out_what_is_inside};
 use super::key::{Key, PROGRAM};
 use super::object::{Kind, Obj, Raised};
 use super::python;
@@ -238,7 +238,10 @@ impl Entries {
                 }
             }
         }
-        Ok(nearest.map(|(_, call, differences)| (call, differences)))
+        Ok(nearest.map(|(_, call, mut differences)| {
+            leave_out_what_is_inside(&mut differences);
+            (call, differences)
+        }))
     }
 
     /// Throws away what belongs to `function` and is filed under such a key.

@@ -161,6 +161,20 @@ fn a_nan_that_is_looked_for_is_of_the_run() {
     assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
 }
 
+/// What was passed by position and is passed by name now is nearer than what was left out, and the repair is that.
+#[test]
+fn what_is_passed_by_name_is_near_to_what_was_by_position() {
+    let named = r#""name": "step at a.py:1", "params": ["x", "y"]"#;
+    let first = first("jax.jit", r#""f32[2]""#, "").replacen(r#""name": "step at a.py:1""#, named, 1);
+    let by_name = line("jax.jit", r#""f32[2]""#, r#", "kwargs": {"y": "f32[]"}"#, TRACED);
+    let lines = [first, line("jax.jit", r#""f32[2]", "f32[]""#, "", TRACED), by_name];
+    let explained = explained(&lines);
+    let again = &explained.calls[2];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(2), "{explained:#?}");
+    assert!(again.differences().iter().all(|found| found.is_of_the_form()), "{explained:#?}");
+    assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
+}
+
 /// What was only traced leaves no program, so the call that makes one is the first.
 #[test]
 fn a_call_after_eval_shape_is_the_first() {
