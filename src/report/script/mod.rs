@@ -61,13 +61,20 @@ struct Api {
     /// What a function is wrapped with.
     wrap: &'static str,
     eval_shape: &'static str,
+    vmap: &'static str,
     /// Whether a wrapper can clear its own cache.
     clears: bool,
 }
 
 const APIS: &[Api] = &[
-    Api { name: "jax.jit", wrap: "jax.jit", eval_shape: "jax.eval_shape", clears: true },
-    Api { name: "equinox.filter_jit", wrap: "eqx.filter_jit", eval_shape: "eqx.filter_eval_shape", clears: false },
+    Api { name: "jax.jit", wrap: "jax.jit", eval_shape: "jax.eval_shape", vmap: "jax.vmap", clears: true },
+    Api {
+        name: "equinox.filter_jit",
+        wrap: "eqx.filter_jit",
+        eval_shape: "eqx.filter_eval_shape",
+        vmap: "eqx.filter_vmap",
+        clears: false,
+    },
 ];
 
 /// Writes the script.

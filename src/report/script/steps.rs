@@ -307,7 +307,7 @@ impl<'c> Writer<'c> {
     fn via(&mut self, wrapper: String, via: Via) -> Result<String, ScriptError> {
         let text = match via {
             Via::Call => return Ok(wrapper),
-            Via::Vmap => return Ok(format!("jax.vmap({wrapper})")),
+            Via::Vmap => return Ok(format!("{}({wrapper})", self.api.vmap)),
             Via::Grad | Via::Jvp | Via::MakeJaxpr => {
                 return Err(ScriptError::new("a use under grad, jvp or make_jaxpr"));
             }
