@@ -18,6 +18,7 @@ mod suite {
     mod real_targets;
     mod real_world;
     mod recordings;
+    mod repairs;
     mod repro;
     mod rulebook;
     mod schemas;

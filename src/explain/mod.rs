@@ -6,6 +6,7 @@
 mod absence;
 mod advice;
 mod inside;
+mod outside;
 mod patterns;
 mod recording;
 mod repair;
@@ -26,6 +27,7 @@ use crate::model::{self, Difference, Simulation, Written, behaviour};
 use crate::spec::{CaseFile, Outcome, Profile, Spec, Version};
 use advice::Advisor;
 use inside::Inside;
+use outside::Outside;
 use replay::{Origin, Replay};
 
 /// A recording, explained.
@@ -98,6 +100,9 @@ pub enum Nearest {
     Nothing,
 }
 
+/// Which function was called, and where its key differs: paths, components and causes.
+type Kind = (usize, Vec<(String, String, Option<String>)>);
+
 /// Repairs are tried for the first calls of so many kinds.
 const TRIED: usize = 64;
 
@@ -134,6 +139,11 @@ pub struct ExplainedCall {
     pub explanations: Vec<Explanation>,
     /// What the differences of the layer that matters mean, one for each.
     pub advice: Vec<Option<Advice>>,
+    /// What functions read from outside that aren't those of the call whose key is nearest, where it looks otherwise: no part of a
+    /// key, and often why they are made anew.
+    pub outside: Vec<Difference>,
+    /// What the layers below would miss if that was mended, and what each means.
+    pub further: Vec<(Difference, Option<Advice>)>,
     /// What the call has that the program which serves it was not traced from.
     pub stale: Option<Difference>,
     /// What became of its repair when it was tried on the model, if it was.
@@ -141,12 +151,16 @@ pub struct ExplainedCall {
 }
 
 /// What a repair does, on the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tried {
     /// With the differences that are stated taken from the nearest call, the call is served.
     pub mends: bool,
     /// With any one of them left, it misses.
     pub minimal: bool,
+    /// The layers below that are missed all the same.
+    pub left: LayerSet,
+    /// What the keys differ in there.
+    pub by: Vec<Difference>,
 }
 
 impl ExplainedCall {
@@ -173,9 +187,17 @@ impl ExplainedCall {
         let says_something = |explanation: &&Explanation| {
             explanation.differences.iter().any(|difference| difference.component != "program")
         };
-        let traced = missed(&self.observed).contains(Layer::Trace);
-        let of_trace = self.explanations.iter().find(|explanation| explanation.layer == Layer::Trace);
-        of_trace.filter(|_| traced).filter(says_something).or_else(|| self.explanations.iter().find(says_something))
+        let missed = missed(&self.observed);
+        let of = |layer: Layer| self.explanations.iter().find(|explanation| explanation.layer == layer);
+        if let Some(of_trace) = of(Layer::Trace).filter(|_| missed.contains(Layer::Trace)).filter(says_something) {
+            return Some(of_trace);
+        }
+        let topmost = self.explanations.iter().find(says_something);
+        // What the fast path has nearby can be another program than the one that was traced and is lowered now; a loop is looked up
+        // as a whole.
+        let is_other = |lower: &&Explanation| topmost.is_some_and(|topmost| topmost.nearest != lower.nearest);
+        let of_lower = of(Layer::Lower).filter(|_| missed.contains(Layer::Lower) && !self.api.starts_with("lax."));
+        of_lower.filter(says_something).filter(is_other).or(topmost)
     }
 
     /// What makes the call's hit a stale one, if the model says of the call what it did. An equal number of another library's, or a
@@ -190,6 +212,64 @@ impl ExplainedCall {
     #[must_use]
     pub fn differences(&self) -> &[Difference] {
         self.explanation().map_or(&[], |explanation| &explanation.differences)
+    }
+
+    /// Which function it is, where it differs and what that means: what mends one call of a kind mends all.
+    fn kind(&self) -> Kind {
+        let further = self.further.iter().map(|(found, advice)| (found, advice));
+        let all = self.differences().iter().zip(&self.advice).chain(further);
+        let place = |(found, advice): (&Difference, &Option<Advice>)| {
+            (found.path.clone(), found.component.clone(), advice.as_ref().map(|advice| advice.cause.clone()))
+        };
+        (self.function, all.map(place).collect())
+    }
+
+    /// Leaves out what stands where `found` does from the explanation of the layer that matters.
+    fn leave_out(&mut self, found: &Difference) {
+        let is_it = |known: &Difference| known.path == found.path && known.component == found.component;
+        let Some(layer) = self.explanation().map(|explanation| explanation.layer) else { return };
+        let mut stays = self.differences().iter().map(|known| !is_it(known)).collect::<Vec<_>>().into_iter();
+        self.advice.retain(|_| stays.next().unwrap_or(true));
+        let of_layer = self.explanations.iter_mut().filter(|explanation| explanation.layer == layer);
+        of_layer.for_each(|explanation| explanation.differences.retain(|known| !is_it(known)));
+    }
+
+    /// Leaves out which leaves are donated where other leaves are stated: options that are the same donate what there is.
+    fn leave_out_donations(&mut self) {
+        const DONATED: &str = "donated leaves";
+        let mut all = self.explanations.iter().flat_map(|explanation| &explanation.differences);
+        if all.any(|found| found.component != DONATED && !found.path.is_empty()) {
+            let explanations = self.explanations.iter_mut();
+            explanations.for_each(|explanation| explanation.differences.retain(|found| found.component != DONATED));
+        }
+    }
+
+    /// What the keys of the layers below differ in at other places.
+    fn below(&self) -> impl Iterator<Item = &Difference> {
+        let main = self.explanation();
+        // An eager loop is looked up before its functions are traced, by what its program is made for.
+        let is_loop = self.api.starts_with("lax.");
+        let is_below = move |explanation: &&Explanation| {
+            let is_of = |main: &Explanation| {
+                let looked_up = is_loop && explanation.layer == Layer::Dispatch && main.layer == Layer::Trace;
+                let below = matches!(explanation.layer, Layer::Lower | Layer::Compile);
+                (looked_up || below && explanation.layer > main.layer) && explanation.nearest == main.nearest
+            };
+            main.is_some_and(is_of)
+        };
+        let stated = self.differences();
+        // What one layer says of an argument, another one says in its own words.
+        let is_stated = move |found: &Difference, stated: &Difference| {
+            found.path == stated.path && (!found.path.is_empty() || found.component == stated.component)
+        };
+        let mut known: Vec<&Difference> = Vec::new();
+        for found in self.explanations.iter().filter(is_below).flat_map(|explanation| &explanation.differences) {
+            let is_new = !stated.iter().chain(known.iter().copied()).any(|stated| is_stated(found, stated));
+            if found.component != "program" && is_new {
+                known.push(found);
+            }
+        }
+        known.into_iter()
     }
 }
 
@@ -241,6 +321,8 @@ impl Explained {
                 first: if is_traced_only { is_new } else { lowered.insert(function) },
                 explanations: Vec::new(),
                 advice: Vec::new(),
+                outside: Vec::new(),
+                further: Vec::new(),
                 stale: None,
                 tried: None,
             });
@@ -261,6 +343,7 @@ impl Explained {
                 unpredicted.insert(call.function, call.number);
             }
         }
+        let outside = Outside::of(&recording);
         for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
             // That another function is another one says nothing, where this one was there before; and below the trace the
             // program of another has nothing to be found.
@@ -285,23 +368,35 @@ impl Explained {
                 let layer = traced.or_else(|| missed.iter().next()).unwrap_or(Layer::Dispatch);
                 call.explanations = vec![Explanation { layer, nearest: Nearest::Nothing, differences: vec![absence] }];
             }
+            if let Some(Nearest::Call(nearest)) = call.explanation().map(|explanation| explanation.nearest) {
+                let described = |number: usize| recording.described(&recorded_calls, number - 1);
+                let both = described(nearest).zip(described(call.number));
+                call.outside = both.map_or_else(Vec::new, |(before, after)| outside.differences(before, after));
+                if both.is_some_and(|(before, after)| before.options == after.options) {
+                    call.leave_out_donations();
+                }
+            }
             call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();
+            let further = call.below().cloned().map(|difference| {
+                let advice = advisor.advise(&call.api, &difference);
+                (difference, advice)
+            });
+            let further: Vec<_> = further.collect();
+            call.further = further;
         }
-        let patterns = patterns::patterns(&calls, &spec.habits);
         let beside = Beside::all(&recording);
-        let mut explained = Self { about: recording.about, calls, patterns, beside, version, replays };
+        let mut explained = Self { about: recording.about, calls, patterns: Vec::new(), beside, version, replays };
         explained.try_repairs(spec);
+        explained.patterns = patterns::patterns(&explained.calls, &spec.habits);
         Ok(explained)
     }
 
-    /// Tries what mends the first call of each kind.
+    /// Tries what mends the first call of each kind, and leaves out what isn't needed for that from the explanations of all of them.
     fn try_repairs(&mut self, spec: &Spec) {
         let mut kinds = HashSet::new();
-        let is_new = |call: &&ExplainedCall| {
-            let places = call.differences().iter().map(|found| (found.path.clone(), found.component.clone()));
-            call.is_again() && kinds.insert((call.function, places.collect::<Vec<_>>()))
-        };
+        let is_new = |call: &&ExplainedCall| call.is_again() && kinds.insert(call.kind());
         let first: Vec<usize> = self.calls.iter().filter(is_new).map(|call| call.number).take(TRIED).collect();
+        let mut unneeded: HashMap<Kind, Vec<Difference>> = HashMap::new();
         for number in first {
             let Some(repair) = self.repair(number, spec) else { continue };
             let call = &mut self.calls[number - 1];
@@ -317,8 +412,18 @@ impl Explained {
                 let mut each = repair.each.iter().flatten();
                 each.any(|b| is_same(a, b) || a.is_of_the_form() && b.is_an_argument())
             };
-            let (mends, minimal) = (repair.each.iter().all(is_stated), stated.iter().all(is_enough));
-            call.tried = Some(Tried { mends, minimal });
+            let mends = repair.each.iter().all(is_stated);
+            let (needed, rest): (Vec<_>, Vec<_>) = stated.iter().cloned().partition(is_enough);
+            let minimal = rest.is_empty() || !needed.is_empty();
+            if minimal && !rest.is_empty() {
+                unneeded.insert(call.kind(), rest);
+            }
+            call.tried = Some(Tried { mends, minimal, left: repair.left, by: repair.by });
+        }
+        for call in &mut self.calls {
+            for left_out in unneeded.get(&call.kind()).into_iter().flatten() {
+                call.leave_out(left_out);
+            }
         }
     }
 

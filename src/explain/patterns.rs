@@ -193,12 +193,13 @@ fn pattern(habit: &Habit, seen: &[Seen<'_>], of: &[&ExplainedCall]) -> Pattern {
         saves: if sign_of(difference) == Some(habit.sign) { 0 } else { saved(of, &mended) },
         says,
         fix: habit.fix.clone().unwrap_or_else(|| {
-            // Each cause that is seen has its own.
-            let fixes: IndexSet<_> = seen
-                .iter()
-                .flat_map(|(_, found)| found)
-                .filter_map(|(_, advice)| advice.map(|advice| advice.fix.as_str()))
-                .collect();
+            // Each cause that is seen has its own, in the words of where it is seen first.
+            let of_causes = seen.iter().flat_map(|(_, found)| found).filter_map(|(_, advice)| *advice);
+            let mut fixes: IndexMap<&str, &str> = IndexMap::new();
+            for advice in of_causes {
+                fixes.entry(&advice.cause).or_insert(&advice.fix);
+            }
+            let fixes: IndexSet<_> = fixes.into_values().collect();
             fixes.into_iter().collect::<Vec<_>>().join(" ")
         }),
         rule: habit.rule.clone().unwrap_or_else(|| of_cause(|advice| &advice.rule)),
@@ -218,6 +219,9 @@ fn place(difference: &Difference) -> Place<'_> {
 /// Which differences of which calls are mended.
 type Mended<'e> = HashSet<(usize, Place<'e>)>;
 
+/// What stands at a place of a key: what did at first, and what does now.
+type Changed<'e> = (&'e str, String);
+
 /// How many of a function's compiles there would be less without some of the differences.
 fn saved(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
     // Texts can be the same where keys aren't.
@@ -228,7 +232,7 @@ fn saved(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
 ///
 /// A key is known by what makes it another than the first one: what it differs in from the nearest, and that one from its own.
 fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
-    let mut keys: HashMap<usize, BTreeMap<Place<'_>, String>> = HashMap::new();
+    let mut keys: HashMap<usize, BTreeMap<Place<'_>, Changed<'_>>> = HashMap::new();
     let (mut known, mut saved) = (HashSet::new(), 0);
     for call in calls.iter().filter(|call| made(call)) {
         let nearest = call.explanation().map(|explanation| explanation.nearest);
@@ -236,11 +240,19 @@ fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
             Some(Nearest::Call(number)) => keys.get(&number).cloned().unwrap_or_default(),
             _ => BTreeMap::new(),
         };
-        for difference in call.differences().iter().filter(|found| !mended.contains(&(call.number, place(found)))) {
+        let further = call.further.iter().map(|(difference, _)| difference);
+        let all = call.differences().iter().chain(further);
+        for difference in all.filter(|found| !mended.contains(&(call.number, place(found)))) {
+            let (place, Difference { before, after, .. }) = (place(difference), difference);
             // What was made anew is like nothing before.
-            let is_new = difference.after.starts_with("another ") || nearest == Some(Nearest::Nothing);
-            let after = &difference.after;
-            key.insert(place(difference), if is_new { format!("{after} {}", call.number) } else { after.clone() });
+            let is_new = after.starts_with("another ") || nearest == Some(Nearest::Nothing);
+            let at_first = key.get(&place).map_or(before.as_str(), |(at_first, _)| at_first);
+            if !is_new && at_first == after {
+                key.remove(&place);
+            } else {
+                let now = if is_new { format!("{after} {}", call.number) } else { after.clone() };
+                key.insert(place, (at_first, now));
+            }
         }
         let is_known = !known.insert(key.clone());
         // Of a miss that isn't explained it can't be said.

@@ -88,6 +88,9 @@ pub(super) struct News {
     pub classes: IndexMap<Name, Class>,
     #[serde(default)]
     pub objects: IndexMap<Name, Value>,
+    /// What functions among the objects read from outside, in words, by its name.
+    #[serde(default)]
+    pub outside: IndexMap<Name, IndexMap<String, String>>,
     #[serde(default)]
     pub dropped: Vec<Name>,
     /// The arrays that have no buffers any more.
@@ -200,8 +203,8 @@ impl Outline {
 impl News {
     /// What can be read of it in a line of which something can't be read.
     fn beside(line: &str, dropped: Vec<Name>) -> Self {
-        let Objects { classes, objects, deleted, donated } = serde_json::from_str(line).unwrap_or_default();
-        Self { classes, objects, dropped, deleted, donated }
+        let Objects { classes, objects, outside, deleted, donated } = serde_json::from_str(line).unwrap_or_default();
+        Self { classes, objects, outside, dropped, deleted, donated }
     }
 }
 
@@ -212,6 +215,8 @@ struct Objects {
     classes: IndexMap<Name, Class>,
     #[serde(default)]
     objects: IndexMap<Name, Value>,
+    #[serde(default)]
+    outside: IndexMap<Name, IndexMap<String, String>>,
     #[serde(default)]
     deleted: Vec<Name>,
     #[serde(default)]
@@ -355,6 +360,15 @@ impl Recording {
         self.lines.iter().filter_map(|line| match line {
             Line::Call(line) => Some(&line.recorded),
             Line::Clear(..) | Line::Aside(_) | Line::Beside(_) => None,
+        })
+    }
+
+    /// What was said before each line, in order.
+    pub(super) fn news(&self) -> impl Iterator<Item = &News> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Call(line) => Some(&line.news),
+            Line::Aside(line) => Some(&line.news),
+            Line::Clear(..) | Line::Beside(_) => None,
         })
     }
 

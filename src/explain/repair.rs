@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use serde_json::Value as Tree;
 
-use crate::case::{Call, Case, Layer, Name, Step, Verdict};
+use crate::case::{Call, Case, Layer, LayerSet, Name, Step, Verdict};
 use crate::model::{Difference, Prediction, Simulation};
 use crate::spec::Profile;
 
@@ -24,6 +24,10 @@ pub struct Repair {
     pub repaired: Case,
     /// For each place that matters what the keys differ in if it is left as it is: each of them is enough to miss.
     pub each: Vec<Vec<Difference>>,
+    /// The layers below that the repaired call misses all the same.
+    pub left: LayerSet,
+    /// What the keys differ in there.
+    pub by: Vec<Difference>,
 }
 
 impl Repair {
@@ -70,9 +74,31 @@ impl Repair {
         if let Tree::Object(parts) = &mut mended {
             parts.shift_remove("raises");
         }
-        let is_mended = trial.missed(&mended)?.is_empty();
-        let mended = if is_mended { trial.case(&mended)? } else { return None };
-        Some(Self { missing: trial.case(&after)?, repaired: mended, each })
+        let (repaired, prediction) = trial.predicted(&mended)?;
+        let Verdict::Missed(missed) = prediction.verdict else { return None };
+        if missed.contains(layer) {
+            return None;
+        }
+        let left: LayerSet =
+            [Layer::Lower, Layer::Compile].into_iter().filter(|below| missed.contains(*below)).collect();
+        let mut by: Vec<Difference> = Vec::new();
+        // An eager loop is looked up as a whole, and its program is made for what differs there.
+        let layers = if left.is_empty() { left } else { left.with(Layer::Dispatch) };
+        let mut explanations = prediction.explanations;
+        explanations.retain(|explanation| layers.contains(explanation.layer));
+        explanations.sort_by_key(|explanation| explanation.layer == Layer::Dispatch);
+        for explanation in explanations {
+            if explanation.layer == Layer::Dispatch && !by.is_empty() {
+                break;
+            }
+            // Another program is what the rest makes, and one argument says the same at each layer.
+            let is_known =
+                |found: &Difference| by.iter().any(|known| known.path == found.path && !found.path.is_empty());
+            let is_new = |found: &Difference| found.component != "program" && !is_known(found);
+            let new: Vec<_> = explanation.differences.into_iter().filter(is_new).collect();
+            by.extend(new);
+        }
+        Some(Self { missing: trial.case(&after)?, repaired, each, left, by })
     }
 }
 
@@ -92,8 +118,8 @@ impl Trial<'_> {
         let [of_first, of_second] = [self.first, &second].map(|call| mentioned(self.case, call));
         let is_gone = |name: &&&Name| of_first.contains(name.as_str()) && !of_second.contains(name.as_str());
         let gone = self.between.iter().filter(is_gone).map(|name| Step::Drop((*name).clone()));
-        // What a body reads besides is the recording's to know.
-        let alone = |call: Call| Step::Call(Call { reads: IndexMap::new(), ..call });
+        // What a body reads besides and whether it fails is the recording's to know.
+        let alone = |call: Call| Step::Call(Call { reads: IndexMap::new(), fails_as_it_runs: false, ..call });
         let mut steps = vec![alone(self.first.clone())];
         steps.extend(gone);
         steps.push(alone(second));
@@ -120,10 +146,7 @@ impl Trial<'_> {
     /// What the key of another call differs in at the layer; nothing if it is served there. `None` if the model doesn't know
     /// the call, or it raises.
     fn missed(&self, second: &Tree) -> Option<Vec<Difference>> {
-        let case = self.case(second)?;
-        let mut simulation = Simulation::explaining(&case, self.profile).ok()?;
-        let steps: Result<Vec<Option<Prediction>>, _> = case.steps.iter().map(|step| simulation.step(step)).collect();
-        let last = steps.ok()?.pop()??;
+        let (_, last) = self.predicted(second)?;
         match last.verdict {
             Verdict::Missed(missed) if missed.contains(self.layer) => {
                 let of_layer = last.explanations.into_iter().find(|explanation| explanation.layer == self.layer);
@@ -132,6 +155,15 @@ impl Trial<'_> {
             Verdict::Missed(_) => Some(Vec::new()),
             Verdict::Error(_) => None,
         }
+    }
+
+    /// The first call and another one, and what the model says of the other; `None` if it knows nothing of it.
+    fn predicted(&self, second: &Tree) -> Option<(Case, Prediction)> {
+        let case = self.case(second)?;
+        let mut simulation = Simulation::explaining(&case, self.profile).ok()?;
+        let steps: Result<Vec<Option<Prediction>>, _> = case.steps.iter().map(|step| simulation.step(step)).collect();
+        let last = steps.ok()?.pop()??;
+        Some((case, last))
     }
 }
 

@@ -52,6 +52,13 @@ impl<'e> Group<'e> {
     }
 }
 
+/// What functions of these calls read from outside in place of that.
+fn outside_of(calls: &[&ExplainedCall], known: &Difference) -> Vec<String> {
+    let others = calls.iter().flat_map(|call| &call.outside).filter(|found| found.path == known.path);
+    let others = others.filter(|found| found.after != known.after).map(|found| shortened(&found.after));
+    others.collect::<IndexSet<_>>().into_iter().collect()
+}
+
 /// How the text of what looks as before and isn't the same begins.
 const ANOTHER: &str = "another ";
 
@@ -80,8 +87,11 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
     let mut groups: IndexMap<_, Vec<&ExplainedCall>> = IndexMap::new();
     for call in explained.calls.iter().filter(|call| call.is_again()) {
         let places: IndexSet<_> = places(call).collect();
+        let further = call.further.iter().map(|(found, _)| (without_numbers(&found.path), found.component.as_str()));
+        let further: IndexSet<_> = further.collect();
+        let places = (places.into_iter().collect::<Vec<_>>(), further.into_iter().collect::<Vec<_>>());
         let did = (&call.observed, &call.predicted, &call.unpredicted);
-        groups.entry((call.function, did, places.into_iter().collect::<Vec<_>>())).or_default().push(call);
+        groups.entry((call.function, did, places)).or_default().push(call);
     }
     groups.into_values().map(Group).collect()
 }
@@ -103,25 +113,16 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     if let Some(explanation) = call.explanation() {
         let alike = if group.0.len() > 1 { " or the like" } else { "" };
         let _ = match nearest(explanation.nearest) {
+            Some(nearest) if matches!(explanation.nearest, Nearest::Aside(_)) => {
+                writeln!(text, "  {dim}The key nearest to it was left by {nearest}{alike}:{end}")
+            }
             Some(nearest) => writeln!(text, "  {dim}The key nearest to it is that of {nearest}{alike}:{end}"),
             None => writeln!(text, "  {dim}No key is near to it:{end}"),
         };
     }
     describe_differences(text, group, style);
-    let mut stated: Vec<&Advice> = Vec::new();
-    for advice in call.advice.iter().flatten().filter(|advice| advice.cause != "program") {
-        // Two paths of one cause are mended by one change.
-        if !stated.iter().any(|known| known.cause == advice.cause) {
-            stated.push(advice);
-        }
-    }
-    for (i, advice) in stated.iter().enumerate() {
-        let _ = writeln!(text, "  {}  {dim}{}{end}", advice.says, advice.rule);
-        // Two causes can have one repair.
-        if stated.get(i + 1).is_none_or(|next| next.fix != advice.fix) {
-            let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
-        }
-    }
+    write_advice(text, call.advice.iter().flatten(), style);
+    describe_further(text, call, style);
     if let Some(became) = became(call) {
         let _ = writeln!(text, "  {dim}{became}{end}");
     }
@@ -139,7 +140,7 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
 }
 
 /// The differences of the first call, few of each kind, and what the others have in their place.
-fn describe_differences(text: &mut String, group: &Group<'_>, Style { bold, end, .. }: Style) {
+fn describe_differences(text: &mut String, group: &Group<'_>, style: Style) {
     let call = group.first();
     let mut kinds: IndexMap<Place<'_>, Vec<&Difference>> = IndexMap::new();
     for (difference, place) in call.differences().iter().zip(places(call)) {
@@ -166,13 +167,66 @@ fn describe_differences(text: &mut String, group: &Group<'_>, Style { bold, end,
     if more > 0 {
         rows.push((format!("and {more} of other kinds"), String::new(), String::new()));
     }
+    // The first can have been made for nothing.
+    let with_outside = group.0.iter().position(|call| !call.outside.is_empty()).unwrap_or_default();
+    let (before, from) = group.0.split_at(with_outside);
+    for outside in from[0].outside.iter().take(KINDS) {
+        let mut row = row(outside);
+        if !before.is_empty() {
+            let _ = write!(row.2, " (call {})", from[0].number);
+        }
+        let others = outside_of(&from[1..], outside);
+        if !others.is_empty() {
+            let _ = write!(row.2, "; later {}", listed(&others, SHOWN));
+        }
+        rows.push(row);
+    }
+    write_rows(text, &rows, style);
+}
+
+/// What the layers below would miss if that was mended.
+fn describe_further(text: &mut String, call: &ExplainedCall, style: Style) {
+    if call.further.is_empty() {
+        return;
+    }
+    let Style { dim, end, .. } = style;
+    let _ = writeln!(text, "  {dim}Below, it differs in more than that:{end}");
+    let shown = if call.further.len() <= SHOWN + 1 { call.further.len() } else { SHOWN };
+    let mut rows: Vec<_> = call.further[..shown].iter().map(|(difference, _)| row(difference)).collect();
+    if call.further.len() > shown {
+        rows.push((format!("and {} more", call.further.len() - shown), String::new(), String::new()));
+    }
+    write_rows(text, &rows, style);
+    write_advice(text, call.further.iter().filter_map(|(_, advice)| advice.as_ref()), style);
+}
+
+/// Paths, components and changes, one below the other.
+fn write_rows(text: &mut String, rows: &[(String, String, String)], Style { bold, end, .. }: Style) {
     let width = |column: fn(&(String, String, String)) -> &String| {
         rows.iter().map(|row| column(row).chars().count()).max().unwrap_or_default()
     };
     let (paths, components) = (width(|row| &row.0), width(|row| &row.1));
-    for (path, component, change) in &rows {
+    for (path, component, change) in rows {
         let line = format!("    {bold}{path:paths$}{end}  {component:components$}  {change}");
         let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+/// What is the matter and what to do, of each cause once.
+fn write_advice<'e>(text: &mut String, advice: impl Iterator<Item = &'e Advice>, Style { dim, bold, end, .. }: Style) {
+    let mut stated: Vec<&Advice> = Vec::new();
+    for advice in advice.filter(|advice| advice.cause != "program") {
+        // Two paths of one cause are mended by one change.
+        if !stated.iter().any(|known| known.cause == advice.cause) {
+            stated.push(advice);
+        }
+    }
+    for (i, advice) in stated.iter().enumerate() {
+        let _ = writeln!(text, "  {}  {dim}{}{end}", advice.says, advice.rule);
+        // Two causes can have one repair.
+        if stated.get(i + 1).is_none_or(|next| next.fix != advice.fix) {
+            let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
+        }
     }
 }
 
@@ -208,22 +262,31 @@ pub(super) fn nearest(nearest: Nearest) -> Option<String> {
 /// What became of the repair of a call, if it was tried.
 pub(super) fn became(call: &ExplainedCall) -> Option<String> {
     let Explanation { layer, nearest, differences } = call.explanation()?;
-    let (Tried { mends, minimal }, nearest) = (call.tried?, self::nearest(*nearest)?);
+    let (Tried { mends, minimal, left, by }, nearest) = (call.tried.as_ref()?, self::nearest(*nearest)?);
     let (served, missed) = match layer {
         Layer::Dispatch => ("the call takes the fast path", "it doesn't"),
         Layer::Trace => ("nothing is traced", "it is"),
         Layer::Lower => ("nothing is lowered", "it is"),
         Layer::Compile => ("nothing is compiled", "it is"),
     };
+    let left: Vec<_> = BELOW.iter().filter(|(layer, _)| left.contains(*layer)).map(|(_, word)| *word).collect();
+    // What stands above isn't said again.
+    let by: Vec<_> = by.iter().filter(|_| call.further.is_empty()).map(ToString::to_string).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" ({})", listed(&by, SHOWN)) };
+    let below =
+        if left.is_empty() { String::new() } else { format!(", but it is {} all the same{by}", left.join(" and ")) };
     let rest = match (mends, minimal, differences.len()) {
-        (true, true, 1) => format!("{served}."),
-        (true, true, _) => format!("{served}; with any one of them left, {missed}."),
-        (true, false, _) => format!("{served}, and not all of them are needed for that."),
+        (true, true, 1) => format!("{served}{below}."),
+        (true, true, _) => format!("{served}{below}; with any one of them left, {missed}."),
+        (true, false, _) => format!("{served}{below}, and not all of them are needed for that."),
         (false, ..) => "that isn't all yet.".to_owned(),
     };
     let these = if differences.len() == 1 { "that" } else { "these" };
     Some(format!("Tried on the model: with {these} as in {nearest}, {rest}"))
 }
+
+/// What each layer below the fast path makes, as a verb.
+const BELOW: [(Layer, &str); 3] = [(Layer::Trace, "traced"), (Layer::Lower, "lowered"), (Layer::Compile, "compiled")];
 
 /// What a call did, as a verb.
 pub(super) fn what(verdict: &Verdict) -> String {
@@ -231,8 +294,7 @@ pub(super) fn what(verdict: &Verdict) -> String {
         Verdict::Missed(missed) => missed,
         Verdict::Error(class) => return format!("raised {class}"),
     };
-    let words = [(Layer::Trace, "traced"), (Layer::Lower, "lowered"), (Layer::Compile, "compiled")];
-    let again: Vec<_> = words.iter().filter(|(layer, _)| missed.contains(*layer)).map(|(_, word)| *word).collect();
+    let again: Vec<_> = BELOW.iter().filter(|(layer, _)| missed.contains(*layer)).map(|(_, word)| *word).collect();
     match again[..] {
         [] if missed.is_empty() => "hit".to_owned(),
         [] => "missed the fast path".to_owned(),

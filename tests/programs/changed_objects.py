@@ -39,3 +39,27 @@ print(agent.act(jnp.ones(3))[0], agent.update(agent.params, 1.0)["w"][0])
 # Another shape reads what is there now.
 print(agent.act(jnp.ones(4))[0], agent.act(jnp.ones(4))[0])
 print(Agent(0.25).act(jnp.ones(4))[0])
+
+
+class Config:
+    def __init__(self, rate):
+        self.rate, self.name = rate, "a"
+
+
+class Trainer:
+    def __init__(self, rate):
+        self.config = Config(rate)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def step(self, x):
+        return x * self.config.rate
+
+
+trainer = Trainer(0.5)
+print(trainer.step(jnp.ones(3))[0])
+trainer.config.name = "b"
+print(trainer.step(jnp.ones(3))[0])
+trainer.config.rate = 0.25
+print(trainer.step(jnp.ones(3))[0])
+trainer.config = Config(0.125)
+print(trainer.step(jnp.ones(3))[0])

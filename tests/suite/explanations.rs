@@ -1,6 +1,6 @@
 //! What is said of recordings that are written here, line by line.
 
-use jitkey::case::Verdict;
+use jitkey::case::{LayerSet, Verdict};
 use jitkey::explain::{Explained, ExplainedCall, Nearest, Pattern, Recording, Tried, numbered};
 use jitkey::model::Difference;
 use jitkey::report::explain::text;
@@ -8,6 +8,9 @@ use jitkey::report::text::Style;
 use rstest::rstest;
 
 use super::common::{NEWEST, SPEC};
+
+/// What becomes of a repair that mends all, and of which nothing could be left out.
+const MENDED: Tried = Tried { mends: true, minimal: true, left: LayerSet::NONE, by: Vec::new() };
 
 /// A recording of these lines, explained.
 fn explained(lines: &[impl AsRef<str>]) -> Explained {
@@ -172,7 +175,7 @@ fn what_is_passed_by_name_is_near_to_what_was_by_position() {
     let again = &explained.calls[2];
     assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(2), "{explained:#?}");
     assert!(again.differences().iter().all(|found| found.is_of_the_form()), "{explained:#?}");
-    assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
+    assert_eq!(again.tried, Some(MENDED), "{explained:#?}");
 }
 
 /// What was only traced leaves no program, so the call that makes one is the first.
@@ -257,7 +260,7 @@ fn a_repair_changes_what_matters() {
         first("jax.jit", r#"["f32[2]", {"dict": {"a": "i32[]", "b": 1}}], "f32[]""#, ""),
         line("jax.jit", r#"["f32[3]", {"dict": {"a": "~i32[]", "b": 2}}], "f32[]""#, "", TRACED),
     ]);
-    assert_eq!(explained.calls[1].tried, Some(Tried { mends: true, minimal: true }));
+    assert_eq!(explained.calls[1].tried, Some(MENDED));
     let [_, repaired] = explained.cases(2, &SPEC).unwrap();
     let args = serde_json::to_value(&repaired.case.calls().last().unwrap().args).unwrap();
     assert_eq!(args, serde_json::json!([["f32[2]", {"dict": {"a": "i32[]", "b": 2}}], "f32[]"]));
@@ -294,7 +297,7 @@ fn the_functions_of_a_loop_have_names(#[case] cond: &str, #[case] body: &str, #[
         format!("{}: {after} after {before}", found.path)
     });
     assert_eq!(said.collect::<Vec<_>>(), expected, "{explained:#?}");
-    assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
+    assert_eq!(again.tried, Some(MENDED), "{explained:#?}");
 }
 
 /// Two lambdas of one line look the same before Python 3.11, and none of them is near to the other in one call.
@@ -337,7 +340,7 @@ fn a_loop_is_beside_its_own_calls() {
     assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
     let paths: Vec<_> = again.differences().iter().map(|found| found.path.as_str()).collect();
     assert_eq!(paths, ["cond_fun"], "{explained:#?}");
-    assert_eq!(again.tried, Some(Tried { mends: true, minimal: true }), "{explained:#?}");
+    assert_eq!(again.tried, Some(MENDED), "{explained:#?}");
 }
 
 /// What was compiled beside the calls is counted by the line of the program, though no call is recorded.
@@ -527,7 +530,7 @@ fn what_is_nearest_can_be_an_aside() {
     let said = text(&explained, Style::PLAIN);
     assert!(
         said.contains(
-            "that of one that was traced inside of another or compiled ahead of time, before the first call:"
+            "was left by one that was traced inside of another or compiled ahead of time, before the first call:"
         ),
         "{said}"
     );

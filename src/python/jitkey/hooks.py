@@ -17,12 +17,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jax
-from jax._src import core, pjit, source_info_util, traceback_util, util
+from jax._src import pjit, source_info_util, traceback_util, util
 
 from .imports import when_imported
 from .objects import A_JIT
 from .observe import CONVERSIONS, EVENTS, HELPERS, TIMES_THE_LOOK_UP, TRACED, name_of
 from .script import without_own
+from .source import is_outside
 
 if TYPE_CHECKING:
     from .recorder import Recording
@@ -102,7 +103,7 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
         recording = active
         if recording is None or jax.config.jax_disable_jit:
             return original(self, *args, **kwargs)
-        if not core.trace_state_clean():
+        if not is_outside():
             made = original(self, *args, **kwargs)
             if not local.describing:
                 recording.traced(api, self, args, kwargs, via)
@@ -174,7 +175,7 @@ def _loop_hooked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def hook(*args: Any, **kwargs: Any) -> Any:
         recording = active
-        if recording is None or local.inside or not core.trace_state_clean() or jax.config.jax_disable_jit:
+        if recording is None or local.inside or not is_outside() or jax.config.jax_disable_jit:
             return original(*args, **kwargs)
         try:
             return recording.loop(name, original, args, kwargs)
@@ -272,7 +273,7 @@ def install() -> None:
             missed, name = local.missed, name_of(args[0])
             if missed is None:
                 # What it jits itself is part of its program.
-                if core.trace_state_clean():
+                if is_outside():
                     local.inferred = name
                 return infer_params(*args, **kwargs)
             local.beside = name in HELPERS

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import decimal
 import enum
-import fractions
 import functools
-import inspect
 import itertools
-import math
-import pathlib
 import re
 import types
 import weakref
@@ -28,8 +22,10 @@ from . import parsed
 from .dtypes import dtype_name
 from .errors import Unsupported
 from .options import jit_options
+from .parameters import NAME, params_of
 from .record import Recorder, equal, identifier, is_axis, is_module, placement, tracer, written_aval
-from .source import body, function_text, is_program, own_name
+from .source import body, function_text, own_name
+from .texts import from_outside, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
@@ -37,24 +33,10 @@ ARRAYS = 4096
 PARTS = 64
 """So many things that an attribute of an object has held are told apart."""
 
-TEXT = 240
-"""Characters of an object's text, at most."""
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
-"""A name that a case can have."""
-
 _REF: Any = getattr(core, "Ref", None)
 """The class of references to arrays, if jax has one."""
 
 A_JIT = jax.jit(lambda: None)
-
-_SPEAK_FOR_THEMSELVES = (
-    float, complex, bytes, range, slice, np.generic, datetime.date, decimal.Decimal, fractions.Fraction, pathlib.PurePath
-)
-"""Classes whose own `__repr__` says of a value what it is, and runs nothing of the program's."""
-
-_THEIR_MODULES = ("builtins", "numpy", "datetime", "decimal", "fractions", "pathlib")
-"""Where these are, and no subclass of the program's is."""
 
 
 class Objects(Recorder):
@@ -80,6 +62,8 @@ class Objects(Recorder):
         """Whether an object with `__jax_array__` among them is asked for its array."""
         self.given: tuple[Any, Any] | None = None
         """What the function that is described is called with; nothing where a loop calls it."""
+        self.outside: dict[str, dict[str, str]] = {}
+        """What functions among the objects read from outside, of which no line has said so."""
         self.used: set[str] = set()
         """The names that were used since `begin`."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
@@ -108,15 +92,21 @@ class Objects(Recorder):
         said: dict[str, Any] = {}
         classes = {name: form for name, form in self.classes.items() if name not in self._told}
         self._told.update(classes)
-        objects = dict(self.objects)
+        objects, outside = dict(self.objects), {name: read for name, read in self.outside.items() if read}
         self.objects.clear()
+        self.outside.clear()
         dropped = taken(self.dropped)
         # What a call speaks of is there for as long as it is described, even if nothing else held it.
         now = [name for name in dropped if name not in objects and name not in self.used]
         self.dropped.extend(name for name in dropped if name not in now)
         deleted, donated = taken(self.deleted), taken(self.donated)
         for word, news in (
-            ("classes", classes), ("objects", objects), ("dropped", now), ("deleted", deleted), ("donated", donated)
+            ("classes", classes),
+            ("objects", objects),
+            ("outside", outside),
+            ("dropped", now),
+            ("deleted", deleted),
+            ("donated", donated),
         ):
             if news:
                 said[word] = news
@@ -147,7 +137,8 @@ class Objects(Recorder):
         if type(value) is _REF:
             return self._reference(value)
         if type(value) is not ArrayImpl:
-            return super().value(value)
+            number = _literal(value)
+            return super().value(value if number is None else number)
         if value.is_deleted():
             return self._deleted(value)
         if id(value) in self.twice:
@@ -240,22 +231,30 @@ class Objects(Recorder):
     def reads(self, value: Any, attributes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         """What an object that is compared by identity holds under these names, by their paths. What can't be said in few words is
         told from what was there before by its number."""
-        held, made = value.__dict__, type(value)
+        made = type(value)
         if len(self._parts) >= ARRAYS:
             self._parts.clear()
-        for attribute in attributes:
-            if attribute not in held:
-                continue
-            part = held[attribute]
-            if is_plain(part):
-                text = repr(part)
+        for path in attributes:
+            holder: Any = None
+            part = value
+            for attribute in path.split("."):
+                # What a property or a descriptor would do runs the program's own code.
+                holder, held = part, getattr(part, "__dict__", None)
+                if type(held) is not dict or attribute not in held:
+                    break
+                part = held[attribute]
             else:
-                known = self._parts.setdefault((id(value), attribute), {})
-                if len(known) >= PARTS:
-                    known.clear()
-                number = known.setdefault(_token(part), len(known) + 1)
-                text = f"<{type(part).__name__} {number}>"
-            yield f"{made.__name__}.{attribute}", text
+                yield f"{made.__name__}.{path}", self._part_text(holder, attribute, part)
+
+    def _part_text(self, holder: Any, attribute: str, part: Any) -> str:
+        token = _token(part)
+        if type(token) is tuple:
+            return repr(part)
+        known = self._parts.setdefault((id(holder), attribute), {})
+        if len(known) >= PARTS:
+            known.clear()
+        number = known.setdefault(token, len(known) + 1)
+        return f"<{type(part).__name__} {number}>"
 
     def _weakly(self, value: Any) -> str:
         name = self._add(value)
@@ -276,14 +275,16 @@ class Objects(Recorder):
     def _add(self, value: Any) -> str:
         name = self.fresh(own_name(value))
         inner = body(value)
+        if isinstance(inner, types.FunctionType):
+            self.outside[name] = from_outside(value)
         if isinstance(value, types.FunctionType):
-            self.objects[name] = {"def": {"name": function_text(value), **_params(self, value)}}
+            self.objects[name] = {"def": {"name": function_text(value), **self._params(value)}}
         elif isinstance(value, types.MethodType):
             called = getattr(value.__func__, "__qualname__", type(value.__func__).__name__)
-            self.objects[name] = {"method": {"of": self.one(value.__self__), "name": called, **_params(self, value)}}
+            self.objects[name] = {"method": {"of": self.one(value.__self__), "name": called, **self._params(value)}}
         elif _stands_for(value, inner):
             named = value if self.given is None else value.__wrapped__
-            self.objects[name] = {"def": {"name": function_text(inner), **_params(self, named)}}
+            self.objects[name] = {"def": {"name": function_text(inner), **self._params(named)}}
         elif type(value) is type(A_JIT):
             self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
         elif type(value) is functools.partial and type(value.func) is type(A_JIT) and (form := self._bound(value)) is not None:
@@ -293,10 +294,13 @@ class Objects(Recorder):
         elif _is_compared(value):
             self.objects[name] = self._equal_to_others(value)
         else:
-            params = _params(self, value) if callable(value) and not isinstance(value, type) else {}
-            called = _identity_text(value) if is_cell(value) else _text(value)
+            params = self._params(value) if callable(value) and not isinstance(value, type) else {}
+            called = identity_text(value) if is_cell(value) else text_of(value)
             self.objects[name] = {"object": {"called": called, **params}}
         return name
+
+    def _params(self, function: Callable[..., Any]) -> dict[str, Any]:
+        return params_of(function, self.given, self.value)
 
     def _bound(self, value: functools.partial[Any]) -> dict[str, Any] | None:
         """A partial of a jitted function, which is traced once for all that are made of it; None if cases have no words for it."""
@@ -350,7 +354,7 @@ class Objects(Recorder):
         text = next((text for text, held in entries if equal(held(), value)), None)
         if text is None:
             # Its class is said beside it.
-            text = _value_text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
+            text = value_text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
             # A string that it is made of is quoted as any.
             text = text[1:-1] if re.fullmatch("'[^']+'", text) else text
             number = self._texts[type(value), text] = self._texts.get((type(value), text), 0) + 1
@@ -460,9 +464,6 @@ class Objects(Recorder):
             return self._node_def(value)
         if _is_split(value):
             return self._split(value)
-        if isinstance(value, float) and hasattr(value, "dtype") and not isinstance(value, np.generic):
-            # A literal of jax's own, with the dtype that it had as an array.
-            return {"numpy_scalar": [dtype_name(value.dtype), float(value)]}
         if isinstance(value, np.ndarray):
             return {"array": {"aval": f"np:{written_aval(value)}", "subclass": _subclass(value)}}
         if isinstance(value, np.generic):
@@ -595,6 +596,16 @@ def _compared_fields(value: Any) -> list[str] | None:
     return list(parts)
 
 
+def _literal(value: Any) -> Any:
+    """The number that a literal of jax's own was made of, which is as weakly typed: what functions under an eager `jax.custom_jvp` are
+    given. None if it is no such literal."""
+    if type(value).__module__ != "jax._src.literals" or not isinstance(value, (int, float, complex)):
+        return None
+    if isinstance(value, int):
+        return int(value)
+    return float(value) if isinstance(value, float) else complex(value)
+
+
 def _file_of(method: Any) -> str | None:
     return getattr(getattr(method, "__code__", None), "co_filename", None)
 
@@ -605,75 +616,6 @@ def _has_arrays(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return any(map(_has_arrays, value))
     return isinstance(value, jax.Array)
-
-
-def is_plain(value: Any) -> bool:
-    """Whether it is written as it stands: equal to what looks the same and to nothing else."""
-    if value is None or type(value) in (bool, int, str):
-        return True
-    if isinstance(value, np.generic):
-        # As a case writes one: each nan is an object of its own, as of Python's floats.
-        return value.dtype.kind in "biuf" and value.dtype.itemsize <= 8 and abs(value.item()) <= 2**53
-    if type(value) is float:
-        # Each nan is an object of its own.
-        return not math.isnan(value)
-    return type(value) is tuple and all(is_plain(item) for item in value)
-
-
-def _text(value: Any) -> str:
-    """An object for a reader, without what its `__repr__` would do."""
-    if isinstance(value, (np.dtype, type)):
-        return str(value)[:TEXT]
-    if isinstance(value, enum.Enum):
-        return f"{type(value).__name__}.{value.name}"[:TEXT]
-    if isinstance(value, _SPEAK_FOR_THEMSELVES) and type(value).__module__.partition(".")[0] in _THEIR_MODULES:
-        return repr(value)[:TEXT]
-    if isinstance(value, types.BuiltinFunctionType):
-        return f"<function {value.__qualname__}>"
-    if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-        shown = [f"{name}={part!r}" if is_plain(part) else f"{name}={_part(part)}" for name, part in fields.items()]
-        return f"{type(value).__name__}({', '.join(shown)})"[:TEXT]
-    inner = body(value)
-    if isinstance(inner, types.FunctionType) and inner is not value:
-        return f"<{type(value).__name__} of {function_text(inner)}>"
-    # As one of its base, whatever a subclass makes of itself.
-    base: Any = next((base for base in (list, dict, set, frozenset) if isinstance(value, base)), None)
-    if base is not None:
-        parts = [item for pair in dict.items(value) for item in pair] if base is dict else list(base.__iter__(value))
-        if len(parts) <= 8 and all(map(is_plain, parts)):
-            text = base.__repr__(value)
-            is_said = type(value) is base or text.startswith(type(value).__name__)
-            return (text if is_said else f"{type(value).__name__}({text})")[:TEXT]
-    return f"<{type(value).__name__}>"
-
-
-def _value_text(value: Any) -> str:
-    """An object that is equal to some, by what it holds."""
-    text, held = _text(value), getattr(value, "__dict__", None)
-    if text != f"<{type(value).__name__}>" or type(held) is not dict:
-        return text
-    shown = {name: repr(part) if is_plain(part) else _part(part) for name, part in held.items()}
-    if all(part == "…" for part in shown.values()):
-        return text
-    return f"{type(value).__name__}({', '.join(f'{name}={part}' for name, part in shown.items())})"[:TEXT]
-
-
-def _identity_text(value: Any) -> str:
-    """An object that is equal to itself alone, with what it holds of that which can be said in few words."""
-    text, name = _text(value), type(value).__name__
-    shown = {attribute: repr(part) if is_plain(part) else _part(part) for attribute, part in value.__dict__.items()}
-    parts = [f"{attribute}={part}" for attribute, part in shown.items() if part != "…"]
-    return f"<{name} {', '.join(parts)}"[: TEXT - 1] + ">" if parts and text == f"<{name}>" else text
-
-
-def _part(value: Any) -> str:
-    """What an object holds, if that can be said in few words."""
-    if isinstance(value, types.FunctionType):
-        return function_text(value)
-    is_told = isinstance(value, (np.dtype, type, enum.Enum)) or dataclasses.is_dataclass(value) or body(value) is not value
-    text = _text(value) if is_told or type(value) in (list, dict, set, frozenset) else "…"
-    return text if is_told or not text.startswith("<") else "…"
 
 
 def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
@@ -753,64 +695,3 @@ def _stands_for(value: Any, inner: Any) -> bool:
     wrapped = getattr(value, "__wrapped__", None)
     is_it = isinstance(inner, types.FunctionType) and (wrapped is inner or getattr(wrapped, "__func__", None) is inner)
     return is_it and type(value).__module__.startswith("flax.") and type(value).__eq__ is object.__eq__
-
-
-def _signature(function: Callable[..., Any], given: tuple[Any, Any] | None) -> inspect.Signature | None:
-    """The parameters by which jax names arguments: those of what `functools.wraps` says that the function stands around, if that
-    is called alike. A loop gives its functions what it likes, so that they are called by their own."""
-    try:
-        inner = inspect.signature(function)
-        if not hasattr(function, "__wrapped__"):
-            return inner
-        own = inspect.signature(function, follow_wrapped=False)
-    except (TypeError, ValueError):
-        return None
-    if given is None:
-        return own
-    written = getattr(function, "__code__", None)
-    kinds = {parameter.kind for parameter in own.parameters.values()}
-    if (
-        written is not None
-        and is_program(written)
-        and kinds != {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    ):
-        return own
-    args, kwargs = given
-    try:
-        inner.bind(*args, **kwargs)
-    except TypeError:
-        return own
-    return inner
-
-
-def _params(objects: Objects, function: Callable[..., Any]) -> dict[str, Any]:
-    """The parameters of a function, a bound method or another callable; nothing if a case has no words for them."""
-    params: list[Any] = []
-    signature = _signature(function, objects.given)
-    if signature is None:
-        return {}
-    starred = False
-    by_position = [it for it in signature.parameters.values() if it.kind is it.POSITIONAL_ONLY]
-    for i, parameter in enumerate(signature.parameters.values()):
-        if not NAME.match(parameter.name):
-            return {}
-        if by_position and i == len(by_position):
-            params.append("/")
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            params.append(f"*{parameter.name}")
-            starred = True
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            params.append(f"**{parameter.name}")
-        else:
-            if parameter.kind is parameter.KEYWORD_ONLY and not starred:
-                params.append("*")
-                starred = True
-            if parameter.default is parameter.empty:
-                params.append(parameter.name)
-            else:
-                params.append({"name": parameter.name, "default": objects.value(parameter.default)})
-    if by_position and len(by_position) == len(signature.parameters):
-        params.append("/")
-    return {"params": params}
-
-

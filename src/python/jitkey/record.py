@@ -35,6 +35,8 @@ class Recorder:
         self.calls: list[dict[str, Any]] = []
         self._known: list[tuple[str, Any]] = []
         self._names: dict[tuple[type, tuple[str, ...]], str] = {}
+        self._stems: dict[str, tuple[str, str]] = {}
+        """Where the first class of each name is written."""
 
     def call(self, args: tuple[Any, ...]) -> dict[str, Any]:
         """Records a call with these arguments, before it is made; the record can still be added to."""
@@ -124,6 +126,11 @@ class Recorder:
         key = (made, kind)
         if key not in self._names:
             stem = identifier(made.__name__)
+            known = self._stems.setdefault(stem, (made.__module__, made.__qualname__))
+            if known != (made.__module__, made.__qualname__):
+                # Two libraries call a class alike, or one of them is in a function.
+                of = made.__module__ if known[0] != made.__module__ else made.__qualname__.rpartition(".")[0]
+                stem = f"{stem}_of_{identifier(of).replace('__', '_')}"
             count = sum(name.split("__")[0] == stem for name in self.classes)
             self._names[key] = name = f"{stem}__{count + 1}" if count else stem
             self.classes[name] = form

@@ -35,9 +35,10 @@ from jax.sharding import NamedSharding
 from . import environment, flags, hooks
 from .errors import Unsupported, describe
 from .hooks import local
-from .objects import A_JIT, NAME, Objects, is_cell, is_plain, taken
+from .objects import A_JIT, Objects, is_cell, taken
 from .observe import LAYERS
 from .options import OfTheCall, filter_jit_options, jit_options, set_mesh
+from .parameters import NAME
 from .record import explicit_axes, is_module
 from .source import (
     attributes,
@@ -59,6 +60,7 @@ from .source import (
     wrapper_name,
     written_at,
 )
+from .texts import is_plain
 
 VERSION = 1
 """Of the format of recordings."""

@@ -13,6 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+from jax._src import core as jax_core
+
+core: Any = jax_core
+
+DEPTH = 3
+"""So many attributes of each other are followed."""
 
 LIBRARY = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
 """Where code is no program's own."""
@@ -188,6 +194,18 @@ _INSTALLED = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "p
 """Where no program is, and how the names of files begin that are none."""
 
 
+def is_outside() -> bool:
+    """Whether nothing is traced, mapped or differentiated around the call. Up to jax 0.4 what runs under a `jax.custom_jvp` that is
+    called eagerly is at a level of its own, where calls go through the same caches."""
+    if core.trace_state_clean():
+        return True
+    state = getattr(getattr(core, "thread_local_state", None), "trace_state", None)
+    if state is None or not hasattr(core, "EvalTrace"):
+        return False
+    outside = core.MainTrace(0, core.EvalTrace)
+    return state.axis_env == [] and state.trace_stack.stack == [outside] and state.trace_stack.dynamic == outside
+
+
 def is_called_by_program() -> bool:
     """Whether the program makes the call itself, and not jax for it."""
     frame: types.FrameType | None = sys._getframe(1)
@@ -218,7 +236,7 @@ _hooks: dict[str, bool] = {}
 
 def attributes(written: frozenset[types.CodeType], made: type) -> frozenset[str]:
     """The attributes that the code takes of its parameters; of its first one alone, if it is that of a method of the class. What
-    its other methods take that are named there is among them."""
+    its other methods take that are named there is among them, and what it takes of an attribute itself: `config.rate`."""
     found: set[str] = set()
     seen: set[types.CodeType] = set()
     left = [(one, _params_of(one, made)) for one in written]
@@ -239,13 +257,19 @@ def attributes(written: frozenset[types.CodeType], made: type) -> frozenset[str]
 
 def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     taken: set[str] = set()
-    before = None
+    before, path = None, None
     for now in dis.get_instructions(written):
-        if now.opname in ("LOAD_ATTR", "LOAD_METHOD") and before is not None and before.opname.startswith(("LOAD_FAST", "LOAD_DEREF")):
+        if now.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+            before, path = now, None
+            continue
+        if path is not None:
+            path = f"{path}.{now.argval}"
+        elif before is not None and before.opname.startswith(("LOAD_FAST", "LOAD_DEREF")):
             # Two loads can be one instruction.
             name = before.argval[-1] if isinstance(before.argval, tuple) else before.argval
-            if name in holders:
-                taken.add(now.argval)
+            path = now.argval if name in holders else None
+        if path is not None and path.count(".") < DEPTH:
+            taken.add(path)
         before = now
     return taken
 

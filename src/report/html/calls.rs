@@ -99,7 +99,8 @@ impl Calls {
         let function = (self.text(&call.api), self.text(&call.name), call.at.as_ref().map(|at| self.text(at)));
         let otherwise = call.predicted.as_ref().filter(|_| !call.is_predicted());
         let mut advice: Vec<[usize; 3]> = Vec::new();
-        for known in call.advice.iter().flatten().filter(|advice| advice.cause != "program") {
+        let further = call.further.iter().filter_map(|(_, advice)| advice.as_ref());
+        for known in call.advice.iter().flatten().chain(further).filter(|advice| advice.cause != "program") {
             let said = [&known.says, &known.fix, &known.rule].map(|text| self.text(text));
             // One repair for all that it mends.
             if !advice.iter().any(|[_, fix, rule]| [*fix, *rule] == said[1..]) {
@@ -108,7 +109,10 @@ impl Calls {
         }
         let mut layers = Vec::new();
         for explanation in &call.explanations {
-            let differences = explanation.differences.iter().take(MOST).map(|difference| self.difference(difference));
+            let is_main = call.explanation().is_some_and(|main| main.layer == explanation.layer);
+            let outside = call.outside.iter().filter(|_| is_main).take(MOST);
+            let differences = explanation.differences.iter().take(MOST).chain(outside);
+            let differences = differences.map(|difference| self.difference(difference));
             let differences = differences.collect();
             layers.push((explanation.layer, differences, explanation.differences.len().saturating_sub(MOST)));
         }

@@ -1,0 +1,94 @@
+//! What functions read from outside of their arguments: nothing that a key has, and what a function that is made anew was often made
+//! for.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use serde_json::Value as Tree;
+
+use super::Recording;
+use crate::case::{Call, Value};
+use crate::model::Difference;
+
+/// The word for what a function closes over or reads of its module.
+const OUTSIDE: &str = "from outside";
+
+/// What the functions of a recording read from outside, as it was when they were met first.
+pub(super) struct Outside<'r> {
+    objects: HashMap<&'r str, &'r Value>,
+    reads: HashMap<&'r str, &'r IndexMap<String, String>>,
+}
+
+impl<'r> Outside<'r> {
+    pub fn of(recording: &'r Recording) -> Self {
+        Self {
+            objects: recording.news().flat_map(|news| &news.objects).map(|(name, it)| (name.as_str(), it)).collect(),
+            reads: recording.news().flat_map(|news| &news.outside).map(|(name, it)| (name.as_str(), it)).collect(),
+        }
+    }
+
+    /// What functions that stand in the same place of both calls read by one name, and looks otherwise.
+    pub fn differences(&self, before: &Call, after: &Call) -> Vec<Difference> {
+        let mut found = Vec::new();
+        if !self.reads.is_empty() {
+            let [before, after] =
+                [before, after].map(|call| serde_json::to_value(call).expect("every call has a text"));
+            self.compare(&before, &after, &mut Vec::new(), &mut found);
+        }
+        found
+    }
+
+    fn compare<'t>(
+        &self,
+        before: &'t Tree,
+        after: &'t Tree,
+        within: &mut Vec<(String, String)>,
+        found: &mut Vec<Difference>,
+    ) {
+        match (before, after) {
+            (Tree::String(before), Tree::String(after)) if before != after => {
+                let names = (before.clone(), after.clone());
+                if within.contains(&names) {
+                    return;
+                }
+                if let (Some(before), Some(after)) = (self.read_by(before), self.read_by(after)) {
+                    let differing = after.iter().filter_map(|(name, after)| Some((name, before.get(name)?, after)));
+                    let differing = differing.filter(|(_, before, after)| before != after);
+                    let differing =
+                        differing.map(|(name, before, after)| Difference::new(name, OUTSIDE, before, after));
+                    for difference in differing {
+                        if !found.contains(&difference) {
+                            found.push(difference);
+                        }
+                    }
+                }
+                // A partial or a method has others in it.
+                if let [Some(before), Some(after)] = [before, after].map(|name| self.object(name)) {
+                    within.push(names);
+                    self.compare(&before, &after, within, found);
+                    within.pop();
+                }
+            }
+            (Tree::Array(before), Tree::Array(after)) => {
+                before.iter().zip(after).for_each(|(before, after)| self.compare(before, after, within, found));
+            }
+            (Tree::Object(before), Tree::Object(after)) => {
+                for (key, before) in before {
+                    if let Some(after) = after.get(key) {
+                        self.compare(before, after, within, found);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read_by(&self, name: &str) -> Option<&'r IndexMap<String, String>> {
+        self.reads.get(name).copied()
+    }
+
+    fn object(&self, name: &str) -> Option<Tree> {
+        let object = self.objects.get(name)?;
+        Some(serde_json::to_value(object).expect("every value has a text"))
+    }
+}

@@ -1,0 +1,52 @@
+"""Functions that are made anew, and what they read from outside."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+x = jnp.ones(3)
+
+
+def step_of(rate, table, model):
+    @jax.jit
+    def step(x):
+        return model(x) * rate + table
+
+    return step
+
+
+class Model:
+    def __init__(self, width):
+        self.width = width
+
+    def __call__(self, x):
+        return x * self.width
+
+
+for rate, width in [(0.1, 2), (0.2, 2), (0.2, 4)]:
+    print(step_of(rate, jnp.zeros(3), Model(width))(x))
+
+for scale in (1.0, 2.0, 3.0):
+    print(jax.jit(jax.value_and_grad(lambda x: (x * scale).sum()))(x))
+
+later = []
+for depth in (1, 2, 3):
+
+    def stack(x, layers):
+        for _ in range(layers):
+            x = x + len(later) * depth
+        return x
+
+    later.append(depth)
+    print(jax.jit(functools.partial(stack, layers=2))(x))
+    del stack
+
+
+def early():
+    first = jax.jit(lambda x: x + value)
+    value = 1
+    return first(x)
+
+
+print(early(), early(), early())

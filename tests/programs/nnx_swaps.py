@@ -1,0 +1,36 @@
+"""Modules of flax.nnx that stand in the place of others."""
+
+import jax.numpy as jnp
+from flax import nnx
+
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.a = nnx.Linear(3, 3, rngs=rngs)
+        self.b = self.a
+
+    def __call__(self, x):
+        return self.b(self.a(x))
+
+
+class Other(nnx.Module):
+    def __init__(self, rngs):
+        self.c = nnx.Linear(3, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.c(x)
+
+
+@nnx.jit
+def forward(net, x):
+    return net(x)
+
+
+x = jnp.ones((2, 3))
+net = Net(nnx.Rngs(0))
+forward(net, x)
+forward(Other(nnx.Rngs(0)), x)
+net.b = nnx.Linear(3, 3, rngs=nnx.Rngs(1))
+forward(net, x)
+net.a = nnx.LoRA(3, 2, 3, base_module=net.a, rngs=nnx.Rngs(2))
+print(forward(net, x))

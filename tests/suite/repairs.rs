@@ -1,0 +1,147 @@
+//! What is said of mending: what it would leave, what it would save, and what a function was made anew for.
+
+use std::collections::HashSet;
+
+use jitkey::case::{Layer, LayerSet};
+use jitkey::explain::{Explained, Nearest, Recording};
+use jitkey::report::explain::text;
+use jitkey::report::text::Style;
+use rstest::rstest;
+
+use super::common::{NEWEST, SPEC};
+
+/// A recording of these lines, explained.
+fn read(lines: &[String]) -> Explained {
+    let mut content = format!("{{\"recording\": 1, \"about\": {{\"jax\": \"{NEWEST}\"}}}}\n");
+    for line in lines {
+        content += &line.replace('\n', " ");
+        content.push('\n');
+    }
+    Recording::read(&content).and_then(|recording| Explained::of(recording, &SPEC)).unwrap()
+}
+
+/// Calls of `step`, of which each is given its argument as a function of that number, by a wrapper of its own, in one place; the
+/// functions read `k` from outside.
+fn explained(calls: &[(u32, &str)]) -> Explained {
+    let mut lines = Vec::new();
+    for (i, (function, arg)) in calls.iter().enumerate() {
+        let is_new = !calls[..i].iter().any(|(known, _)| known == function);
+        let is_like = |(known, other): &(u32, &str)| known == function && other == arg;
+        let missed = if calls[..i].iter().any(is_like) { "" } else { TRACED };
+        let news = format!(
+            r#""objects": {{"step_{function}": {{"def": {{"name": "step at a.py:1", "params": ["x"]}}}}}},
+               "outside": {{"step_{function}": {{"k": "{}", "rate": "0.1"}}}}, "#,
+            function % 3
+        );
+        let line = format!(
+            r#"{{{} "api": "jax.jit", "name": "step", "at": "a.py:1", "from": "a.py:9", "wrapper": "w_{function}",
+                "call": {{"function": {{"ref": "step_{function}"}}, "args": ["{arg}"]}}, "missed": [{missed}]}}"#,
+            if is_new { news } else { String::new() },
+        );
+        lines.push(line);
+    }
+    read(&lines)
+}
+
+/// A call of one function, with options of its wrapper.
+fn call(arg: &str, options: &str, missed: &str) -> String {
+    format!(
+        r#"{{"api": "jax.jit", "name": "step", "at": "a.py:1", "from": "a.py:9", "missed": [{missed}],
+            "objects": {{"step_1": {{"def": {{"name": "step at a.py:1", "params": ["x"]}}}}}},
+            "call": {{"function": {{"ref": "step_1"}}, "args": [{arg}], "options": {{{options}}}}}}}"#
+    )
+}
+
+const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
+
+/// What is lowered anew is beside the call that was traced alike, whatever the fast path has nearby.
+#[test]
+fn what_is_lowered_is_beside_what_was_traced() {
+    let state = |a: &str, at: &str| format!(r#"["{a}[3]{at}", "f32[3]{at}", "f32[3]{at}"]"#);
+    let lines = [
+        call(&state("f32", "@0"), "", TRACED),
+        call(&state("bf16", ""), "", TRACED),
+        call(&state("bf16", "@0"), "", r#""dispatch", "lower", "compile""#),
+    ];
+    let explained = read(&lines);
+    let again = &explained.calls[2];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(2), "{explained:#?}");
+    assert!(again.differences().iter().all(|found| found.component == "committed"), "{explained:#?}");
+}
+
+/// Which leaves are donated follows from the leaves.
+#[test]
+fn donated_leaves_are_no_other_options() {
+    let donates = r#""donate_argnums": [0]"#;
+    let lines = [
+        call(r#"{"dict": {"a": "f32[2]"}}"#, donates, TRACED),
+        call(r#"{"dict": {"a": "f32[2]", "b": "f32[2]"}}"#, donates, TRACED),
+    ];
+    let explained = read(&lines);
+    let again = &explained.calls[1];
+    let causes: Vec<_> = again.advice.iter().flatten().map(|advice| advice.cause.as_str()).collect();
+    assert_eq!(causes, ["a-key-more-or-less"], "{explained:#?}");
+    assert!(again.further.is_empty(), "{explained:#?}");
+}
+
+/// Repairs of two causes in one place are both tried.
+#[test]
+fn each_cause_is_tried() {
+    let statics = r#""static_argnums": [0]"#;
+    let lines: Vec<_> = ["0.5", r#"{"str": "a"}"#, r#"{"str": "b"}"#, "2", "3"]
+        .iter()
+        .map(|value| call(value, statics, TRACED))
+        .collect();
+    let explained = read(&lines);
+    let causes: HashSet<_> =
+        explained.calls.iter().flat_map(|call| call.advice.iter().flatten()).map(|it| &it.cause).collect();
+    let tried = explained.calls.iter().filter(|call| call.tried.is_some()).count();
+    assert!(causes.len() > 1 && tried == causes.len(), "{explained:#?}");
+}
+
+/// What the functions read, where it differs, stands beside the one that was made anew.
+#[test]
+fn what_a_function_was_made_anew_for_is_said() {
+    let explained = explained(&[(1, "f32[2]"), (2, "f32[2]"), (3, "f32[2]"), (6, "f32[2]")]);
+    let outside: Vec<_> = explained
+        .calls
+        .iter()
+        .map(|call| call.outside.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        .collect();
+    assert_eq!(outside, ["", "from outside at k: 2 was 1", "from outside at k: 0 was 2", ""]);
+    let said = text(&explained, Style::PLAIN);
+    assert!(said.contains("    k  from outside  now 2, before 1; later 0\n"), "{said}");
+}
+
+/// A repair of the trace alone leaves what the layers below have keys of their own for.
+#[rstest]
+#[case::committed("f32[2]@0", LayerSet::NONE.with(Layer::Lower).with(Layer::Compile), &["committed of x"])]
+#[case::the_same("f32[2]", LayerSet::NONE, &[])]
+#[case::another_shape("f32[3]", LayerSet::NONE, &[])]
+fn what_a_repair_leaves_is_said(#[case] arg: &str, #[case] left: LayerSet, #[case] further: &[&str]) {
+    let explained = explained(&[(1, "f32[2]"), (2, "f32[2]"), (3, arg)]);
+    let call = &explained.calls[2];
+    let found = call.further.iter().map(|(found, _)| format!("{} of {}", found.component, found.path));
+    assert_eq!(found.collect::<Vec<_>>(), further, "{explained:#?}");
+    assert_eq!(call.tried.as_ref().map_or(LayerSet::NONE, |tried| tried.left), left, "{explained:#?}");
+    let said = text(&explained, Style::PLAIN);
+    assert_eq!(said.contains("but it is lowered and compiled all the same"), left != LayerSet::NONE, "{said}");
+    assert_eq!(said.contains("placement/another-device"), left != LayerSet::NONE, "{said}");
+}
+
+/// What is saved are the compiles for which nothing else is a reason, at any layer; a function that has made two programs saves both
+/// later on.
+#[rstest]
+#[case::nothing_else(&[(1, "f32[2]"), (2, "f32[2]"), (3, "f32[2]")], 2, 2)]
+#[case::another_shape(&[(1, "f32[2]"), (2, "f32[3]"), (3, "f32[2]"), (4, "f32[3]")], 3, 2)]
+#[case::committed(&[(1, "f32[2]"), (2, "f32[2]@0"), (3, "f32[2]")], 2, 1)]
+fn a_repair_saves_what_nothing_else_makes(
+    #[case] calls: &[(u32, &str)],
+    #[case] compiles: usize,
+    #[case] saves: usize,
+) {
+    let explained = explained(calls);
+    let to_mend = explained.to_mend();
+    let anew = to_mend.iter().find(|pattern| pattern.id == "wrapper-in-a-loop").unwrap();
+    assert_eq!((anew.compiles, anew.saves), (compiles, saves), "{to_mend:#?}");
+}
