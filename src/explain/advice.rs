@@ -3,7 +3,7 @@
 use globset::{Glob, GlobMatcher};
 use serde::Serialize;
 
-use super::RecordingError;
+use super::{ExplainedCall, Further, RecordingError};
 use crate::model::Difference;
 use crate::spec::{Cause, Spec};
 
@@ -40,6 +40,15 @@ impl<'s> Advisor<'s> {
             Ok((patterns, cause))
         };
         Ok(Self(spec.causes.iter().map(compiled).collect::<Result<_, _>>()?))
+    }
+
+    /// What the layers below would miss by, if what is stated of a call was mended.
+    pub fn further(&self, call: &ExplainedCall) -> Vec<Further> {
+        let further = |difference: &Difference| {
+            let advice = self.advise(&call.api, difference);
+            Further { difference: difference.clone(), advice }
+        };
+        call.below().map(further).collect()
     }
 
     /// What `difference` means to who calls `api`.

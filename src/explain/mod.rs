@@ -100,8 +100,14 @@ pub enum Nearest {
     Nothing,
 }
 
-/// Which function was called, and where its key differs: paths, components and causes.
-type Kind = (usize, Vec<(String, String, Option<String>)>);
+/// The component of which leaves are donated.
+const DONATED: &str = "donated leaves";
+
+/// A path and a component.
+type Place = (String, String);
+
+/// Which function was called, where its key differs at which layer, and by what cause.
+type Kind = (usize, Option<Layer>, Vec<(Place, Option<String>)>);
 
 /// Repairs are tried for the first calls of so many kinds.
 const TRIED: usize = 64;
@@ -143,11 +149,21 @@ pub struct ExplainedCall {
     /// key, and often why they are made anew.
     pub outside: Vec<Difference>,
     /// What the layers below would miss if that was mended, and what each means.
-    pub further: Vec<(Difference, Option<Advice>)>,
+    pub further: Vec<Further>,
     /// What the call has that the program which serves it was not traced from.
     pub stale: Option<Difference>,
     /// What became of its repair when it was tried on the model, if it was.
     pub tried: Option<Tried>,
+}
+
+/// What a layer below would miss by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Further {
+    /// How the keys differ there.
+    #[serde(flatten)]
+    pub difference: Difference,
+    /// What that means.
+    pub advice: Option<Advice>,
 }
 
 /// What a repair does, on the model.
@@ -176,7 +192,8 @@ impl ExplainedCall {
         !self.first && !missed(&self.observed).is_empty()
     }
 
-    /// The explanation of the layer that matters: of the trace if the body ran, and otherwise of the topmost.
+    /// The explanation of the layer that matters: of the trace if the body ran, of what is lowered anew if the fast path has another
+    /// program nearby, and otherwise of the topmost.
     #[must_use]
     pub fn explanation(&self) -> Option<&Explanation> {
         if !self.is_predicted() {
@@ -196,7 +213,8 @@ impl ExplainedCall {
         // What the fast path has nearby can be another program than the one that was traced and is lowered now; a loop is looked up
         // as a whole.
         let is_other = |lower: &&Explanation| topmost.is_some_and(|topmost| topmost.nearest != lower.nearest);
-        let of_lower = of(Layer::Lower).filter(|_| missed.contains(Layer::Lower) && !self.api.starts_with("lax."));
+        let is_lowered = missed.contains(Layer::Lower) && !missed.contains(Layer::Trace);
+        let of_lower = of(Layer::Lower).filter(|_| is_lowered && !self.api.starts_with("lax."));
         of_lower.filter(says_something).filter(is_other).or(topmost)
     }
 
@@ -216,31 +234,24 @@ impl ExplainedCall {
 
     /// Which function it is, where it differs and what that means: what mends one call of a kind mends all.
     fn kind(&self) -> Kind {
-        let further = self.further.iter().map(|(found, advice)| (found, advice));
+        let further = self.further.iter().map(|Further { difference, advice }| (difference, advice));
         let all = self.differences().iter().zip(&self.advice).chain(further);
         let place = |(found, advice): (&Difference, &Option<Advice>)| {
-            (found.path.clone(), found.component.clone(), advice.as_ref().map(|advice| advice.cause.clone()))
+            (place_of(found), advice.as_ref().map(|advice| advice.cause.clone()))
         };
-        (self.function, all.map(place).collect())
+        (self.function, self.explanation().map(|explanation| explanation.layer), all.map(place).collect())
     }
 
-    /// Leaves out what stands where `found` does from the explanation of the layer that matters.
-    fn leave_out(&mut self, found: &Difference) {
-        let is_it = |known: &Difference| known.path == found.path && known.component == found.component;
+    /// Leaves out what stands at these places from the explanation of the layer that matters.
+    fn leave_out(&mut self, places: &HashSet<Place>) {
         let Some(layer) = self.explanation().map(|explanation| explanation.layer) else { return };
-        let mut stays = self.differences().iter().map(|known| !is_it(known)).collect::<Vec<_>>().into_iter();
-        self.advice.retain(|_| stays.next().unwrap_or(true));
+        let stays = |known: &Difference| !places.contains(&place_of(known));
+        let mut kept = self.differences().iter().map(stays).collect::<Vec<_>>().into_iter();
+        self.advice.retain(|_| kept.next().unwrap_or(true));
         let of_layer = self.explanations.iter_mut().filter(|explanation| explanation.layer == layer);
-        of_layer.for_each(|explanation| explanation.differences.retain(|known| !is_it(known)));
-    }
-
-    /// Leaves out which leaves are donated where other leaves are stated: options that are the same donate what there is.
-    fn leave_out_donations(&mut self) {
-        const DONATED: &str = "donated leaves";
-        let mut all = self.explanations.iter().flat_map(|explanation| &explanation.differences);
-        if all.any(|found| found.component != DONATED && !found.path.is_empty()) {
-            let explanations = self.explanations.iter_mut();
-            explanations.for_each(|explanation| explanation.differences.retain(|found| found.component != DONATED));
+        of_layer.for_each(|explanation| explanation.differences.retain(stays));
+        if !self.differences().iter().any(is_of_a_function) {
+            self.outside.clear();
         }
     }
 
@@ -257,20 +268,46 @@ impl ExplainedCall {
             };
             main.is_some_and(is_of)
         };
-        let stated = self.differences();
-        // What one layer says of an argument, another one says in its own words.
-        let is_stated = move |found: &Difference, stated: &Difference| {
-            found.path == stated.path && (!found.path.is_empty() || found.component == stated.component)
+        let mut known: HashSet<Place> = self.differences().iter().map(aspect).collect();
+        let has_paths = self.differences().iter().any(|found| !found.path.is_empty());
+        let found = self.explanations.iter().filter(is_below).flat_map(|explanation| &explanation.differences);
+        let is_new = |found: &&Difference| {
+            let is_other = found.component != "program" && !(found.component == DONATED && has_paths);
+            is_other && known.insert(aspect(found))
         };
-        let mut known: Vec<&Difference> = Vec::new();
-        for found in self.explanations.iter().filter(is_below).flat_map(|explanation| &explanation.differences) {
-            let is_new = !stated.iter().chain(known.iter().copied()).any(|stated| is_stated(found, stated));
-            if found.component != "program" && is_new {
-                known.push(found);
-            }
-        }
-        known.into_iter()
+        found.filter(is_new).collect::<Vec<_>>().into_iter()
     }
+}
+
+/// Of what an argument is or where it is placed: one layer says that in other words than another.
+fn aspect(found: &Difference) -> Place {
+    const PLACEMENT: [&str; 10] = [
+        "committed",
+        "device",
+        "known layout",
+        "layout",
+        "memory kind",
+        "memory space",
+        "mesh",
+        "partition",
+        "sharding",
+        "spelling of the sharding",
+    ];
+    let (path, component) = place_of(found);
+    let is_placed = PLACEMENT.contains(&component.as_str());
+    match path.as_str() {
+        "" => (path, component),
+        _ => (path, if is_placed { "placement" } else { "value" }.to_owned()),
+    }
+}
+
+/// Whether it can be that another function is there.
+fn is_of_a_function(found: &Difference) -> bool {
+    found.is_the_function() || found.after.contains('<')
+}
+
+fn place_of(found: &Difference) -> Place {
+    (found.path.clone(), found.component.clone())
 }
 
 fn names_functions(explanation: &Explanation) -> bool {
@@ -361,6 +398,15 @@ impl Explained {
                 if explanation.differences.iter().any(|difference| difference.component != "program") {
                     explanation.differences.retain(|difference| difference.component != "program");
                 }
+                // So is which leaves are donated, where other leaves are given by the same options.
+                let options = |number: usize| Some(&recording.described(&recorded_calls, number - 1)?.options);
+                let is_by_others = |nearest| options(nearest) == options(call.number);
+                let is_other = |found: &Difference| found.component != DONATED && !found.path.is_empty();
+                if let Nearest::Call(nearest) = explanation.nearest {
+                    if explanation.differences.iter().any(is_other) && is_by_others(nearest) {
+                        explanation.differences.retain(|found| found.component != DONATED);
+                    }
+                }
             }
             if call.is_again() && call.is_predicted() && call.explanation().is_none() {
                 let missed = missed(&call.observed);
@@ -371,32 +417,25 @@ impl Explained {
             if let Some(Nearest::Call(nearest)) = call.explanation().map(|explanation| explanation.nearest) {
                 let described = |number: usize| recording.described(&recorded_calls, number - 1);
                 let both = described(nearest).zip(described(call.number));
+                let both = both.filter(|_| call.differences().iter().any(is_of_a_function));
                 call.outside = both.map_or_else(Vec::new, |(before, after)| outside.differences(before, after));
-                if both.is_some_and(|(before, after)| before.options == after.options) {
-                    call.leave_out_donations();
-                }
             }
             call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();
-            let further = call.below().cloned().map(|difference| {
-                let advice = advisor.advise(&call.api, &difference);
-                (difference, advice)
-            });
-            let further: Vec<_> = further.collect();
-            call.further = further;
+            call.further = advisor.further(call);
         }
         let beside = Beside::all(&recording);
         let mut explained = Self { about: recording.about, calls, patterns: Vec::new(), beside, version, replays };
-        explained.try_repairs(spec);
+        explained.try_repairs(spec, &advisor);
         explained.patterns = patterns::patterns(&explained.calls, &spec.habits);
         Ok(explained)
     }
 
     /// Tries what mends the first call of each kind, and leaves out what isn't needed for that from the explanations of all of them.
-    fn try_repairs(&mut self, spec: &Spec) {
+    fn try_repairs(&mut self, spec: &Spec, advisor: &Advisor<'_>) {
         let mut kinds = HashSet::new();
         let is_new = |call: &&ExplainedCall| call.is_again() && kinds.insert(call.kind());
         let first: Vec<usize> = self.calls.iter().filter(is_new).map(|call| call.number).take(TRIED).collect();
-        let mut unneeded: HashMap<Kind, Vec<Difference>> = HashMap::new();
+        let mut unneeded: HashMap<Kind, HashSet<Place>> = HashMap::new();
         for number in first {
             let Some(repair) = self.repair(number, spec) else { continue };
             let call = &mut self.calls[number - 1];
@@ -413,16 +452,25 @@ impl Explained {
                 each.any(|b| is_same(a, b) || a.is_of_the_form() && b.is_an_argument())
             };
             let mends = repair.each.iter().all(is_stated);
-            let (needed, rest): (Vec<_>, Vec<_>) = stated.iter().cloned().partition(is_enough);
-            let minimal = rest.is_empty() || !needed.is_empty();
+            let rest: HashSet<Place> = stated.iter().filter(|stated| !is_enough(stated)).map(place_of).collect();
+            // What covers the rest has to stay.
+            let covers = |found: &Vec<Difference>| {
+                let needed = stated.iter().filter(|stated| !rest.contains(&place_of(stated)));
+                found.iter().any(|a| needed.clone().any(|b| is_it(a, b)))
+            };
+            let minimal = rest.is_empty() || mends && repair.each.iter().all(covers);
             if minimal && !rest.is_empty() {
                 unneeded.insert(call.kind(), rest);
             }
             call.tried = Some(Tried { mends, minimal, left: repair.left, by: repair.by });
         }
+        if unneeded.is_empty() {
+            return;
+        }
         for call in &mut self.calls {
-            for left_out in unneeded.get(&call.kind()).into_iter().flatten() {
-                call.leave_out(left_out);
+            if let Some(places) = unneeded.get(&call.kind()) {
+                call.leave_out(places);
+                call.further = advisor.further(call);
             }
         }
     }

@@ -27,7 +27,7 @@ impl<'r> Outside<'r> {
         }
     }
 
-    /// What functions that stand in the same place of both calls read by one name, and looks otherwise.
+    /// What functions that stand in the same place of both calls, and are called alike, read by one name, and looks otherwise.
     pub fn differences(&self, before: &Call, after: &Call) -> Vec<Difference> {
         let mut found = Vec::new();
         if !self.reads.is_empty() {
@@ -51,7 +51,8 @@ impl<'r> Outside<'r> {
                 if within.contains(&names) {
                     return;
                 }
-                if let (Some(before), Some(after)) = (self.read_by(before), self.read_by(after)) {
+                let are_alike = self.called(before) == self.called(after);
+                if let (true, Some(before), Some(after)) = (are_alike, self.read_by(before), self.read_by(after)) {
                     let differing = after.iter().filter_map(|(name, after)| Some((name, before.get(name)?, after)));
                     let differing = differing.filter(|(_, before, after)| before != after);
                     let differing =
@@ -81,6 +82,14 @@ impl<'r> Outside<'r> {
             }
             _ => {}
         }
+    }
+
+    /// What a function is called, and where it is written; a partial, that of what it is made of.
+    fn called(&self, name: &str) -> Option<Tree> {
+        let form = self.object(name)?;
+        let [function, method, object] = [["def", "name"], ["method", "name"], ["object", "called"]]
+            .map(|[kind, name]| form.get(kind).and_then(|form| form.get(name)).cloned());
+        function.or(method).or(object)
     }
 
     fn read_by(&self, name: &str) -> Option<&'r IndexMap<String, String>> {

@@ -240,7 +240,7 @@ fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
             Some(Nearest::Call(number)) => keys.get(&number).cloned().unwrap_or_default(),
             _ => BTreeMap::new(),
         };
-        let further = call.further.iter().map(|(difference, _)| difference);
+        let further = call.further.iter().map(|further| &further.difference);
         let all = call.differences().iter().chain(further);
         for difference in all.filter(|found| !mended.contains(&(call.number, place(found)))) {
             let (place, Difference { before, after, .. }) = (place(difference), difference);
@@ -272,7 +272,8 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
     calls.iter().for_each(|call| functions.entry(call.function).or_default().push(call));
     let mut others: IndexMap<_, (Pattern, Mended<'_>)> = IndexMap::new();
     for call in calls.iter().filter(|call| call.is_again()) {
-        for (difference, advice) in call.differences().iter().zip(&call.advice) {
+        let further = call.further.iter().map(|further| (&further.difference, &further.advice));
+        for (difference, advice) in call.differences().iter().zip(&call.advice).chain(further) {
             let Some(advice) = advice.as_ref().filter(|advice| advice.cause != "program") else { continue };
             let is_part = |pattern: &&&Pattern| {
                 pattern.causes.contains(&advice.cause)

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use serde_json::Value as Tree;
 
+use super::aspect;
 use crate::case::{Call, Case, Layer, LayerSet, Name, Step, Verdict};
 use crate::model::{Difference, Prediction, Simulation};
 use crate::spec::Profile;
@@ -92,9 +93,8 @@ impl Repair {
                 break;
             }
             // Another program is what the rest makes, and one argument says the same at each layer.
-            let is_known =
-                |found: &Difference| by.iter().any(|known| known.path == found.path && !found.path.is_empty());
-            let is_new = |found: &Difference| found.component != "program" && !is_known(found);
+            let known: HashSet<_> = by.iter().map(aspect).collect();
+            let is_new = |found: &Difference| found.component != "program" && !known.contains(&aspect(found));
             let new: Vec<_> = explanation.differences.into_iter().filter(is_new).collect();
             by.extend(new);
         }

@@ -7,7 +7,7 @@ use indexmap::{IndexMap, IndexSet};
 use super::text::Style;
 use crate::case::{Layer, Verdict};
 use crate::explain::{
-    Advice, Beside, Explained, ExplainedCall, Explanation, Nearest, Pattern, Tried, listed, numbered,
+    Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Tried, listed, numbered,
 };
 use crate::model::Difference;
 use crate::spec::Sign;
@@ -52,11 +52,26 @@ impl<'e> Group<'e> {
     }
 }
 
-/// What functions of these calls read from outside in place of that.
-fn outside_of(calls: &[&ExplainedCall], known: &Difference) -> Vec<String> {
-    let others = calls.iter().flat_map(|call| &call.outside).filter(|found| found.path == known.path);
-    let others = others.filter(|found| found.after != known.after).map(|found| shortened(&found.after));
-    others.collect::<IndexSet<_>>().into_iter().collect()
+/// What functions read from outside that were made anew, each name once: the first of the group need not read anything else.
+fn outside(group: &Group<'_>) -> Vec<(String, String, String)> {
+    let mut read: IndexMap<&str, (usize, &Difference, IndexSet<String>)> = IndexMap::new();
+    for (call, found) in group.0.iter().flat_map(|call| call.outside.iter().map(|found| (call.number, found))) {
+        let (_, first, others) = read.entry(&found.path).or_insert_with(|| (call, found, IndexSet::new()));
+        if found.after != first.after {
+            others.insert(shortened(&found.after));
+        }
+    }
+    let rows = read.into_values().take(KINDS).map(|(call, found, others)| {
+        let mut row = row(found);
+        if call != group.first().number {
+            let _ = write!(row.2, " (call {call})");
+        }
+        if !others.is_empty() {
+            let _ = write!(row.2, "; later {}", listed(&others.into_iter().collect::<Vec<_>>(), SHOWN));
+        }
+        row
+    });
+    rows.collect()
 }
 
 /// How the text of what looks as before and isn't the same begins.
@@ -87,7 +102,10 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
     let mut groups: IndexMap<_, Vec<&ExplainedCall>> = IndexMap::new();
     for call in explained.calls.iter().filter(|call| call.is_again()) {
         let places: IndexSet<_> = places(call).collect();
-        let further = call.further.iter().map(|(found, _)| (without_numbers(&found.path), found.component.as_str()));
+        let further = call
+            .further
+            .iter()
+            .map(|Further { difference, .. }| (without_numbers(&difference.path), difference.component.as_str()));
         let further: IndexSet<_> = further.collect();
         let places = (places.into_iter().collect::<Vec<_>>(), further.into_iter().collect::<Vec<_>>());
         let did = (&call.observed, &call.predicted, &call.unpredicted);
@@ -167,20 +185,7 @@ fn describe_differences(text: &mut String, group: &Group<'_>, style: Style) {
     if more > 0 {
         rows.push((format!("and {more} of other kinds"), String::new(), String::new()));
     }
-    // The first can have been made for nothing.
-    let with_outside = group.0.iter().position(|call| !call.outside.is_empty()).unwrap_or_default();
-    let (before, from) = group.0.split_at(with_outside);
-    for outside in from[0].outside.iter().take(KINDS) {
-        let mut row = row(outside);
-        if !before.is_empty() {
-            let _ = write!(row.2, " (call {})", from[0].number);
-        }
-        let others = outside_of(&from[1..], outside);
-        if !others.is_empty() {
-            let _ = write!(row.2, "; later {}", listed(&others, SHOWN));
-        }
-        rows.push(row);
-    }
+    rows.extend(outside(group));
     write_rows(text, &rows, style);
 }
 
@@ -192,12 +197,12 @@ fn describe_further(text: &mut String, call: &ExplainedCall, style: Style) {
     let Style { dim, end, .. } = style;
     let _ = writeln!(text, "  {dim}Below, it differs in more than that:{end}");
     let shown = if call.further.len() <= SHOWN + 1 { call.further.len() } else { SHOWN };
-    let mut rows: Vec<_> = call.further[..shown].iter().map(|(difference, _)| row(difference)).collect();
+    let mut rows: Vec<_> = call.further[..shown].iter().map(|further| row(&further.difference)).collect();
     if call.further.len() > shown {
         rows.push((format!("and {} more", call.further.len() - shown), String::new(), String::new()));
     }
     write_rows(text, &rows, style);
-    write_advice(text, call.further.iter().filter_map(|(_, advice)| advice.as_ref()), style);
+    write_advice(text, call.further.iter().filter_map(|further| further.advice.as_ref()), style);
 }
 
 /// Paths, components and changes, one below the other.

@@ -143,6 +143,7 @@ fn a_program_is_predicted(
         "statics_and_data",
         "library_functions",
         "call_forms",
+        "classes_of_one_name",
         "control_flow",
         "custom_derivatives",
         "donations",

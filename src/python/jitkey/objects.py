@@ -24,7 +24,7 @@ from .errors import Unsupported
 from .options import jit_options
 from .parameters import NAME, params_of
 from .record import Recorder, equal, identifier, is_axis, is_module, placement, tracer, written_aval
-from .source import body, function_text, own_name
+from .source import body, function_text, is_outside, own_name
 from .texts import from_outside, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
@@ -131,7 +131,7 @@ class Objects(Recorder):
     def value(self, value: Any) -> Any:
         """The value as a case writes it. Raises `Unsupported` for what it has no words for."""
         if isinstance(value, jax.core.Tracer):
-            if core.trace_state_clean():
+            if is_outside():
                 raise Unsupported("a tracer that has left its trace")
             return tracer(value)
         if type(value) is _REF:
@@ -235,22 +235,20 @@ class Objects(Recorder):
         if len(self._parts) >= ARRAYS:
             self._parts.clear()
         for path in attributes:
-            holder: Any = None
             part = value
             for attribute in path.split("."):
-                # What a property or a descriptor would do runs the program's own code.
-                holder, held = part, getattr(part, "__dict__", None)
-                if type(held) is not dict or attribute not in held:
+                held = _held_by(part)
+                if held is None or attribute not in held:
                     break
                 part = held[attribute]
             else:
-                yield f"{made.__name__}.{path}", self._part_text(holder, attribute, part)
+                yield f"{made.__name__}.{path}", self._part_text((id(value), path), part)
 
-    def _part_text(self, holder: Any, attribute: str, part: Any) -> str:
+    def _part_text(self, place: tuple[int, str], part: Any) -> str:
         token = _token(part)
         if type(token) is tuple:
-            return repr(part)
-        known = self._parts.setdefault((id(holder), attribute), {})
+            return str(token[1]) if is_plain(part) else repr(part)
+        known = self._parts.setdefault(place, {})
         if len(known) >= PARTS:
             known.clear()
         number = known.setdefault(token, len(known) + 1)
@@ -275,8 +273,6 @@ class Objects(Recorder):
     def _add(self, value: Any) -> str:
         name = self.fresh(own_name(value))
         inner = body(value)
-        if isinstance(inner, types.FunctionType):
-            self.outside[name] = from_outside(value)
         if isinstance(value, types.FunctionType):
             self.objects[name] = {"def": {"name": function_text(value), **self._params(value)}}
         elif isinstance(value, types.MethodType):
@@ -297,6 +293,8 @@ class Objects(Recorder):
             params = self._params(value) if callable(value) and not isinstance(value, type) else {}
             called = identity_text(value) if is_cell(value) else text_of(value)
             self.objects[name] = {"object": {"called": called, **params}}
+        if isinstance(inner, types.FunctionType):
+            self.outside[name] = from_outside(value)
         return name
 
     def _params(self, function: Callable[..., Any]) -> dict[str, Any]:
@@ -508,6 +506,15 @@ def is_cell(value: Any) -> bool:
     made = type(value)
     is_compared = made.__eq__ is not object.__eq__ or made.__hash__ is not object.__hash__
     return not is_compared and not callable(value) and type(getattr(value, "__dict__", None)) is dict
+
+
+def _held_by(value: Any) -> dict[str, Any] | None:
+    """What an object holds; what a property or its `__getattr__` would do is the program's own code."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return held if type(held) is dict else None
 
 
 def _token(part: Any) -> Any:

@@ -37,6 +37,8 @@ class Recorder:
         self._names: dict[tuple[type, tuple[str, ...]], str] = {}
         self._stems: dict[str, tuple[str, str]] = {}
         """Where the first class of each name is written."""
+        self._numbers: collections.Counter[str] = collections.Counter()
+        """How many classes are called so."""
 
     def call(self, args: tuple[Any, ...]) -> dict[str, Any]:
         """Records a call with these arguments, before it is made; the record can still be added to."""
@@ -126,13 +128,16 @@ class Recorder:
         key = (made, kind)
         if key not in self._names:
             stem = identifier(made.__name__)
-            known = self._stems.setdefault(stem, (made.__module__, made.__qualname__))
-            if known != (made.__module__, made.__qualname__):
+            place = (made.__module__, made.__qualname__)
+            known = self._stems.setdefault(stem, place)
+            if known != place:
                 # Two libraries call a class alike, or one of them is in a function.
-                of = made.__module__ if known[0] != made.__module__ else made.__qualname__.rpartition(".")[0]
-                stem = f"{stem}_of_{identifier(of).replace('__', '_')}"
-            count = sum(name.split("__")[0] == stem for name in self.classes)
-            self._names[key] = name = f"{stem}__{count + 1}" if count else stem
+                inside = made.__qualname__.rpartition(".")[0] if known[0] == made.__module__ else ""
+                parts = re.split("[^A-Za-z0-9]+", inside or made.__module__)
+                stem = "_".join([stem, "of", *filter(None, parts)])
+            self._numbers[stem] += 1
+            number = self._numbers[stem]
+            self._names[key] = name = f"{stem}__{number}" if number > 1 else stem
             self.classes[name] = form
         return self._names[key]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
+import dis
 import enum
 import fractions
 import functools
+import itertools
 import math
 import pathlib
 import types
@@ -20,6 +22,12 @@ from .source import body, function_text
 
 TEXT = 240
 """Characters of an object's text, at most."""
+
+DEPTH = 3
+"""So many objects inside of each other are looked into."""
+
+PARTS = 32
+"""So many parts of one are."""
 
 _SPEAK_FOR_THEMSELVES = (
     float, complex, bytes, range, slice, np.generic, datetime.date, decimal.Decimal, fractions.Fraction, pathlib.PurePath
@@ -43,7 +51,7 @@ def is_plain(value: Any) -> bool:
     return type(value) is tuple and all(is_plain(item) for item in value)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, depth: int = DEPTH) -> str:
     """An object for a reader, without what its `__repr__` would do."""
     if isinstance(value, (np.dtype, type)):
         return str(value)[:TEXT]
@@ -54,21 +62,23 @@ def text_of(value: Any) -> str:
     if isinstance(value, types.BuiltinFunctionType):
         return f"<function {value.__qualname__}>"
     if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-        shown = [f"{name}={part!r}" if is_plain(part) else f"{name}={_part(part)}" for name, part in fields.items()]
+        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)[:PARTS]}
+        shown = [f"{name}={_part(part, depth)}" for name, part in fields.items()]
         return f"{type(value).__name__}({', '.join(shown)})"[:TEXT]
     if isinstance(value, jax.tree_util.PyTreeDef):
-        return f"PyTreeDef({_treedef_text(value)})"[:TEXT]
+        return f"PyTreeDef({_treedef_text(value) if value.num_nodes <= PARTS else '…'})"[:TEXT]
     inner = body(value)
     if isinstance(inner, types.FunctionType) and inner is not value:
         return f"<{type(value).__name__} of {function_text(inner)}>"
     # As one of its base, whatever a subclass makes of itself.
     base: Any = next((base for base in (list, dict, set, frozenset) if isinstance(value, base)), None)
-    if base is not None:
+    if base is not None and base.__len__(value) <= 8:
+        if base in (set, frozenset) and base.__len__(value):
+            # Equal ones can be in another order.
+            text = f"{{{', '.join(sorted(_part(part, depth) for part in base.__iter__(value)))}}}"
+            return (text if type(value) is set else f"{type(value).__name__}({text})")[:TEXT]
         parts = [item for pair in dict.items(value) for item in pair] if base is dict else list(base.__iter__(value))
-        if len(parts) <= 8 and base in (set, frozenset) and not all(map(is_plain, parts)):
-            return f"{type(value).__name__}({', '.join(sorted(repr(part) if is_plain(part) else text_of(part) for part in parts))})"[:TEXT]
-        if len(parts) <= 8 and all(map(is_plain, parts)):
+        if all(map(is_plain, parts)):
             text = base.__repr__(value)
             is_said = type(value) is base or text.startswith(type(value).__name__)
             return (text if is_said else f"{type(value).__name__}({text})")[:TEXT]
@@ -78,10 +88,13 @@ def text_of(value: Any) -> str:
 def _treedef_text(treedef: Any) -> str:
     node = treedef.node_data()
     if node is None:
-        return "*" if treedef.num_leaves else "None"
+        return "*"
     made, aux = node
-    keys = aux if made is dict and all(map(is_plain, aux)) else [""] * len(treedef.children())
-    parts = [f"{key!r}: {part}" if made is dict else part for key, part in zip(keys, map(_treedef_text, treedef.children()), strict=False)]
+    if made is type(None):
+        return "None"
+    parts = list(map(_treedef_text, treedef.children()))
+    if made is dict and all(map(is_plain, aux)):
+        parts = [f"{key!r}: {part}" for key, part in zip(aux, parts, strict=True)]
     return f"{made.__name__}({', '.join(parts)})"
 
 
@@ -90,7 +103,7 @@ def value_text(value: Any) -> str:
     text, held = text_of(value), getattr(value, "__dict__", None)
     if text != f"<{type(value).__name__}>" or type(held) is not dict:
         return text
-    shown = {name: repr(part) if is_plain(part) else _part(part) for name, part in held.items()}
+    shown = {name: _part(part) for name, part in itertools.islice(held.items(), PARTS)}
     if all(part == "…" for part in shown.values()):
         return text
     return f"{type(value).__name__}({', '.join(f'{name}={part}' for name, part in shown.items())})"[:TEXT]
@@ -99,31 +112,40 @@ def value_text(value: Any) -> str:
 def identity_text(value: Any) -> str:
     """An object that is equal to itself alone, with what it holds of that which can be said in few words."""
     text, name = text_of(value), type(value).__name__
-    shown = {attribute: repr(part) if is_plain(part) else _part(part) for attribute, part in value.__dict__.items()}
+    shown = {attribute: _part(part) for attribute, part in itertools.islice(value.__dict__.items(), PARTS)}
     parts = [f"{attribute}={part}" for attribute, part in shown.items() if part != "…"]
     return f"<{name} {', '.join(parts)}"[: TEXT - 1] + ">" if parts and text == f"<{name}>" else text
 
 
-def _part(value: Any) -> str:
+def _part(value: Any, depth: int = DEPTH) -> str:
     """What an object holds, if that can be said in few words."""
+    if is_plain(value):
+        return repr(value)
     if isinstance(value, types.FunctionType):
         return function_text(value)
+    if depth == 0 or hasattr(type(value), "__getattr__"):
+        # To ask such a one for anything is to run the program's own code.
+        return "…"
     is_told = isinstance(value, (np.dtype, type, enum.Enum)) or dataclasses.is_dataclass(value) or body(value) is not value
-    text = text_of(value) if is_told or type(value) in (list, dict, set, frozenset) else "…"
+    text = text_of(value, depth - 1) if is_told or type(value) in (list, dict, set, frozenset) else "…"
     return text if is_told or not text.startswith("<") else "…"
 
 
 def from_outside(function: Any) -> dict[str, str]:
     """What a function closes over, the numbers and texts that it reads of its module, and what a partial gives it or the object holds
-    whose method it is, by name; what can't be said in few words is left out."""
+    whose method it is, by name; not what functions inside of it read. What can't be said in few words is left out."""
     found: dict[str, Any] = {}
-    if isinstance(function, functools.partial):
-        written = getattr(function.func, "__code__", None)
-        names = written.co_varnames[: written.co_argcount] if written is not None else ()
-        found = dict(zip(names, function.args, strict=False)) | function.keywords
-    elif isinstance(function, types.MethodType) and type(held := getattr(function.__self__, "__dict__", None)) is dict:
-        found = {f"self.{name}": value for name, value in held.items() if is_plain(value)}
-    said = {name: _outside(value) for name, value in (_read(body(function)) | found).items()}
+    try:
+        if isinstance(function, functools.partial):
+            written = getattr(function.func, "__code__", None)
+            names = written.co_varnames[: written.co_argcount] if written is not None else ()
+            names = names[1:] if isinstance(function.func, types.MethodType) else names
+            found = dict(zip(names, function.args, strict=False)) | function.keywords
+        elif isinstance(function, types.MethodType) and type(held := getattr(function.__self__, "__dict__", None)) is dict:
+            found = {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS) if _is_short(value) and is_plain(value)}
+        said = {name: _outside(value) for name, value in (_read(body(function)) | found).items()}
+    except Exception:  # What is looked at raises.
+        return {}
     return {name: text for name, text in said.items() if text is not None}
 
 
@@ -131,12 +153,11 @@ def _read(function: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not isinstance(function, types.FunctionType):
         return found
-    written = function.__code__
-    for name in written.co_names:
+    for name in _globals_of(function.__code__):
         value = function.__globals__.get(name)
-        if value is not None and is_plain(value):
+        if value is not None and _is_short(value) and is_plain(value):
             found[name] = value
-    for name, cell in zip(written.co_freevars, function.__closure__ or (), strict=False):
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
             found[name] = cell.cell_contents
         except ValueError:  # It is bound later.
@@ -144,16 +165,27 @@ def _read(function: Any) -> dict[str, Any]:
     return found
 
 
+@functools.lru_cache(maxsize=1024)
+def _globals_of(written: types.CodeType) -> tuple[str, ...]:
+    named = {step.argval for step in dis.get_instructions(written) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return tuple(sorted(named))
+
+
+def _is_short(value: Any) -> bool:
+    """Whether it isn't so long that looking at all of it would take a while."""
+    return type(value) not in (tuple, list, dict, set, frozenset, str, bytes) or len(value) <= TEXT
+
+
 def _outside(value: Any) -> str | None:
+    if isinstance(value, types.ModuleType) or not _is_short(value):
+        return None
     if is_plain(value):
         return repr(value)[:TEXT]
     if isinstance(value, (jax.Array, np.ndarray)):
         return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, types.FunctionType):
+        return function_text(value)
     if hasattr(type(value), "__getattr__"):
-        # To ask it for anything is to run the program's own code.
         return None
-    try:
-        text = function_text(value) if isinstance(value, types.FunctionType) else value_text(value)
-    except Exception:  # What is looked at raises.
-        return None
+    text = value_text(value)
     return text if text != f"<{type(value).__name__}>" else None

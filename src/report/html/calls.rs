@@ -99,7 +99,7 @@ impl Calls {
         let function = (self.text(&call.api), self.text(&call.name), call.at.as_ref().map(|at| self.text(at)));
         let otherwise = call.predicted.as_ref().filter(|_| !call.is_predicted());
         let mut advice: Vec<[usize; 3]> = Vec::new();
-        let further = call.further.iter().filter_map(|(_, advice)| advice.as_ref());
+        let further = call.further.iter().filter_map(|further| further.advice.as_ref());
         for known in call.advice.iter().flatten().chain(further).filter(|advice| advice.cause != "program") {
             let said = [&known.says, &known.fix, &known.rule].map(|text| self.text(text));
             // One repair for all that it mends.
