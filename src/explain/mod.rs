@@ -255,18 +255,19 @@ impl ExplainedCall {
         }
     }
 
+    /// Whether a layer is below that which matters. An eager loop is looked up before its functions are traced, by what its program is
+    /// made for.
+    fn is_below(&self, layer: Layer) -> bool {
+        let Some(main) = self.explanation().map(|explanation| explanation.layer) else { return false };
+        let looked_up = self.api.starts_with("lax.") && layer == Layer::Dispatch && main == Layer::Trace;
+        looked_up || matches!(layer, Layer::Lower | Layer::Compile) && layer > main
+    }
+
     /// What the keys of the layers below differ in at other places.
     fn below(&self) -> impl Iterator<Item = &Difference> {
         let main = self.explanation();
-        // An eager loop is looked up before its functions are traced, by what its program is made for.
-        let is_loop = self.api.starts_with("lax.");
         let is_below = move |explanation: &&Explanation| {
-            let is_of = |main: &Explanation| {
-                let looked_up = is_loop && explanation.layer == Layer::Dispatch && main.layer == Layer::Trace;
-                let below = matches!(explanation.layer, Layer::Lower | Layer::Compile);
-                (looked_up || below && explanation.layer > main.layer) && explanation.nearest == main.nearest
-            };
-            main.is_some_and(is_of)
+            self.is_below(explanation.layer) && main.is_some_and(|main| explanation.nearest == main.nearest)
         };
         let mut known: HashSet<Place> = self.differences().iter().map(aspect).collect();
         let has_paths = self.differences().iter().any(|found| !found.path.is_empty());
@@ -400,12 +401,11 @@ impl Explained {
                 }
                 // So is which leaves are donated, where other leaves are given by the same options.
                 let options = |number: usize| Some(&recording.described(&recorded_calls, number - 1)?.options);
-                let is_by_others = |nearest| options(nearest) == options(call.number);
                 let is_other = |found: &Difference| found.component != DONATED && !found.path.is_empty();
-                if let Nearest::Call(nearest) = explanation.nearest {
-                    if explanation.differences.iter().any(is_other) && is_by_others(nearest) {
-                        explanation.differences.retain(|found| found.component != DONATED);
-                    }
+                let nearest = explanation.nearest;
+                let is_by_others = matches!(nearest, Nearest::Call(number) if options(number) == options(call.number));
+                if is_by_others && explanation.differences.iter().any(is_other) {
+                    explanation.differences.retain(|found| found.component != DONATED);
                 }
             }
             if call.is_again() && call.is_predicted() && call.explanation().is_none() {

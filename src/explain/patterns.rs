@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::{Advice, ExplainedCall, Nearest};
+use super::{Advice, ExplainedCall, Explanation, Nearest, aspect};
 use crate::case::Layer;
 use crate::model::{CHANGED, Difference, Written};
 use crate::spec::{Habit, Sign};
@@ -219,8 +219,22 @@ fn place(difference: &Difference) -> Place<'_> {
 /// Which differences of which calls are mended.
 type Mended<'e> = HashSet<(usize, Place<'e>)>;
 
-/// What stands at a place of a key: what did at first, and what does now.
-type Changed<'e> = (&'e str, String);
+/// What makes a call's keys others than those of the first one: what stood at a place of a layer's key at first, and what does now.
+type Key<'e> = BTreeMap<(Layer, Place<'e>), (&'e str, String)>;
+
+/// The layers that have keys.
+const LAYERS: [Layer; 4] = [Layer::Dispatch, Layer::Trace, Layer::Lower, Layer::Compile];
+
+fn copied<'e>((place, changed): (&(Layer, Place<'e>), &(&'e str, String))) -> ((Layer, Place<'e>), (&'e str, String)) {
+    (*place, changed.clone())
+}
+
+fn number_of(nearest: Nearest) -> Option<usize> {
+    match nearest {
+        Nearest::Call(number) => Some(number),
+        Nearest::Aside(_) | Nearest::Nothing => None,
+    }
+}
 
 /// How many of a function's compiles there would be less without some of the differences.
 fn saved(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
@@ -230,28 +244,39 @@ fn saved(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
 
 /// For how many of a function's compiles there would be an earlier key that is the same, without some of the differences.
 ///
-/// A key is known by what makes it another than the first one: what it differs in from the nearest, and that one from its own.
+/// A key is known by what makes it another than the first one: what it differs in from the nearest, and that one from its own; so are
+/// those of the layers below, whose nearest can be another.
 fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
-    let mut keys: HashMap<usize, BTreeMap<Place<'_>, Changed<'_>>> = HashMap::new();
+    let mut keys: HashMap<usize, Key<'_>> = HashMap::new();
     let (mut known, mut saved) = (HashSet::new(), 0);
     for call in calls.iter().filter(|call| made(call)) {
-        let nearest = call.explanation().map(|explanation| explanation.nearest);
-        let mut key = match nearest {
-            Some(Nearest::Call(number)) => keys.get(&number).cloned().unwrap_or_default(),
-            _ => BTreeMap::new(),
-        };
-        let further = call.further.iter().map(|further| &further.difference);
-        let all = call.differences().iter().chain(further);
-        for difference in all.filter(|found| !mended.contains(&(call.number, place(found)))) {
-            let (place, Difference { before, after, .. }) = (place(difference), difference);
-            // What was made anew is like nothing before.
-            let is_new = after.starts_with("another ") || nearest == Some(Nearest::Nothing);
-            let at_first = key.get(&place).map_or(before.as_str(), |(at_first, _)| at_first);
-            if !is_new && at_first == after {
-                key.remove(&place);
-            } else {
-                let now = if is_new { format!("{after} {}", call.number) } else { after.clone() };
-                key.insert(place, (at_first, now));
+        let main = call.explanation();
+        let stated: HashSet<_> = call.differences().iter().map(aspect).collect();
+        let mut key = Key::new();
+        for layer in LAYERS {
+            let of_layer = call.explanations.iter().find(|explanation| explanation.layer == layer);
+            let is_main = main.is_some_and(|main| main.layer == layer);
+            let Some(Explanation { nearest, differences, .. }) = of_layer.or(main) else { continue };
+            if let Some(before) = Some(nearest).and_then(|nearest| keys.get(&number_of(*nearest)?)) {
+                key.extend(before.range((layer, ("", ""))..).take_while(|((of, _), _)| *of == layer).map(copied));
+            }
+            // What one layer says of an argument, another one says in its own words.
+            let is_said = |found: &&Difference| found.component != "program" && !stated.contains(&aspect(found));
+            let differences = differences.iter().filter(|_| of_layer.is_some());
+            for found in differences.filter(|found| is_main || call.is_below(layer) && is_said(found)) {
+                let (place, Difference { before, after, .. }) = (place(found), found);
+                if mended.contains(&(call.number, place)) {
+                    continue;
+                }
+                // What was made anew is like nothing before.
+                let is_new = after.starts_with("another ") || *nearest == Nearest::Nothing;
+                let at_first = key.get(&(layer, place)).map_or(before.as_str(), |(at_first, _)| at_first);
+                if !is_new && at_first == after {
+                    key.remove(&(layer, place));
+                } else {
+                    let now = if is_new { format!("{after} {}", call.number) } else { after.clone() };
+                    key.insert((layer, place), (at_first, now));
+                }
             }
         }
         let is_known = !known.insert(key.clone());

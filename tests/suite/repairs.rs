@@ -155,6 +155,7 @@ fn what_a_repair_leaves_is_said(#[case] arg: &str, #[case] left: LayerSet, #[cas
 #[case::nothing_else(&[(1, "f32[2]"), (2, "f32[2]"), (3, "f32[2]")], 2, 2)]
 #[case::another_shape(&[(1, "f32[2]"), (2, "f32[3]"), (3, "f32[2]"), (4, "f32[3]")], 3, 2)]
 #[case::committed(&[(1, "f32[2]"), (2, "f32[2]@0"), (3, "f32[2]")], 2, 1)]
+#[case::two_others(&[(1, "f32[2]"), (2, "f32[3]@0"), (3, "f32[2]@0"), (4, "f32[3]")], 3, 0)]
 fn a_repair_saves_what_nothing_else_makes(
     #[case] calls: &[(u32, &str)],
     #[case] compiles: usize,
