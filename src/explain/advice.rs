@@ -48,7 +48,7 @@ impl<'s> Advisor<'s> {
             let advice = self.advise(&call.api, difference);
             Further { difference: difference.clone(), advice }
         };
-        call.below().map(further).collect()
+        call.below().into_iter().map(further).collect()
     }
 
     /// What `difference` means to who calls `api`.

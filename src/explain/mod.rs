@@ -264,24 +264,18 @@ impl ExplainedCall {
     }
 
     /// What the keys of the layers below differ in at other places.
-    fn below(&self) -> impl Iterator<Item = &Difference> {
-        let main = self.explanation();
-        let is_below = move |explanation: &&Explanation| {
-            self.is_below(explanation.layer) && main.is_some_and(|main| explanation.nearest == main.nearest)
-        };
-        let mut known: HashSet<Place> = self.differences().iter().map(aspect).collect();
-        let has_paths = self.differences().iter().any(|found| !found.path.is_empty());
+    fn below(&self) -> Vec<&Difference> {
+        let Some(main) = self.explanation() else { return Vec::new() };
+        let is_below =
+            |explanation: &&Explanation| self.is_below(explanation.layer) && explanation.nearest == main.nearest;
+        let mut known: HashSet<_> = main.differences.iter().map(aspect).collect();
         let found = self.explanations.iter().filter(is_below).flat_map(|explanation| &explanation.differences);
-        let is_new = |found: &&Difference| {
-            let is_other = found.component != "program" && !(found.component == DONATED && has_paths);
-            is_other && known.insert(aspect(found))
-        };
-        found.filter(is_new).collect::<Vec<_>>().into_iter()
+        found.filter(|found| found.component != "program" && known.insert(aspect(found))).collect()
     }
 }
 
 /// Of what an argument is or where it is placed: one layer says that in other words than another.
-fn aspect(found: &Difference) -> Place {
+fn aspect(found: &Difference) -> (&str, &str) {
     const PLACEMENT: [&str; 10] = [
         "committed",
         "device",
@@ -294,11 +288,10 @@ fn aspect(found: &Difference) -> Place {
         "sharding",
         "spelling of the sharding",
     ];
-    let (path, component) = place_of(found);
-    let is_placed = PLACEMENT.contains(&component.as_str());
-    match path.as_str() {
-        "" => (path, component),
-        _ => (path, if is_placed { "placement" } else { "value" }.to_owned()),
+    let component = found.component.as_str();
+    match found.path.as_str() {
+        "" => ("", component),
+        path => (path, if PLACEMENT.contains(&component) { "placement" } else { "value" }),
     }
 }
 
@@ -395,17 +388,14 @@ impl Explained {
             let first = call.first;
             call.explanations.retain(|explanation| !first && !is_of_another(explanation));
             for explanation in &mut call.explanations {
-                // Another program is what the rest makes.
-                if explanation.differences.iter().any(|difference| difference.component != "program") {
-                    explanation.differences.retain(|difference| difference.component != "program");
-                }
-                // So is which leaves are donated, where other leaves are given by the same options.
                 let options = |number: usize| Some(&recording.described(&recorded_calls, number - 1)?.options);
-                let is_other = |found: &Difference| found.component != DONATED && !found.path.is_empty();
                 let nearest = explanation.nearest;
-                let is_by_others = matches!(nearest, Nearest::Call(number) if options(number) == options(call.number));
-                if is_by_others && explanation.differences.iter().any(is_other) {
-                    explanation.differences.retain(|found| found.component != DONATED);
+                let is_alike = matches!(nearest, Nearest::Call(number) if options(number) == options(call.number));
+                // Which leaves are donated, and that it is another program, is what the rest makes.
+                for (component, follows) in [(DONATED, is_alike), ("program", true)] {
+                    if follows && explanation.differences.iter().any(|difference| difference.component != component) {
+                        explanation.differences.retain(|difference| difference.component != component);
+                    }
                 }
             }
             if call.is_again() && call.is_predicted() && call.explanation().is_none() {

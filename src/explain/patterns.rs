@@ -257,7 +257,7 @@ fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
             let of_layer = call.explanations.iter().find(|explanation| explanation.layer == layer);
             let is_main = main.is_some_and(|main| main.layer == layer);
             let Some(Explanation { nearest, differences, .. }) = of_layer.or(main) else { continue };
-            if let Some(before) = Some(nearest).and_then(|nearest| keys.get(&number_of(*nearest)?)) {
+            if let Some(before) = number_of(*nearest).and_then(|number| keys.get(&number)) {
                 key.extend(before.range((layer, ("", ""))..).take_while(|((of, _), _)| *of == layer).map(copied));
             }
             // What one layer says of an argument, another one says in its own words.

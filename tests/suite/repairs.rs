@@ -82,6 +82,8 @@ fn donated_leaves_are_no_other_options() {
     let causes: Vec<_> = again.advice.iter().flatten().map(|advice| advice.cause.as_str()).collect();
     assert_eq!(causes, ["a-key-more-or-less"], "{explained:#?}");
     assert!(again.further.is_empty(), "{explained:#?}");
+    let saved = explained.to_mend().iter().map(|pattern| (pattern.compiles, pattern.saves)).collect::<Vec<_>>();
+    assert_eq!(saved, [(1, 1)], "{explained:#?}");
 }
 
 /// What two functions read that aren't called alike is not compared.
