@@ -12,7 +12,12 @@ use super::common::{NEWEST, SPEC};
 
 /// A recording of these lines, explained.
 fn read(lines: &[String]) -> Explained {
-    let mut content = format!("{{\"recording\": 1, \"about\": {{\"jax\": \"{NEWEST}\"}}}}\n");
+    read_of(NEWEST, lines)
+}
+
+/// The same, made with that version of jax.
+fn read_of(version: &str, lines: &[String]) -> Explained {
+    let mut content = format!("{{\"recording\": 1, \"about\": {{\"jax\": \"{version}\"}}}}\n");
     for line in lines {
         content += &line.replace('\n', " ");
         content.push('\n');
@@ -102,6 +107,24 @@ fn another_function_reads_something_else() {
     let explained = read(&[of(1, "soft"), of(2, "hard"), of(3, "hard")]);
     let outside: Vec<_> = explained.calls.iter().map(|call| call.outside.len()).collect();
     assert_eq!(outside, [0, 0, 1], "{explained:#?}");
+}
+
+/// What the call would be served with is no reason: `jax.eval_shape` wraps its function each time up to jax 0.4, and the trace is that
+/// of the function.
+#[test]
+fn what_is_not_needed_is_left_out() {
+    let of = |wrapper: u32, arg: &str, missed: &str| {
+        let more = format!(r#"{{"wrapper": "w_{wrapper}", "ended": ["w_{}"], "#, wrapper - 1);
+        let line = call(arg, "", missed).replacen('{', &more, 1);
+        line.replacen(r#""call": {"#, r#""call": {"via": "eval_shape", "#, 1)
+    };
+    let traced = r#""trace""#;
+    let explained =
+        read_of("0.4.30", &[of(1, r#""f32[3]""#, traced), of(2, r#""f32[3]""#, ""), of(3, r#""f32[5]""#, traced)]);
+    let again = &explained.calls[2];
+    let said: Vec<_> = again.differences().iter().map(|found| found.component.as_str()).collect();
+    assert_eq!(said, ["shape"], "{explained:#?}");
+    assert!(again.advice.len() == 1 && again.tried.as_ref().is_some_and(|tried| tried.minimal), "{explained:#?}");
 }
 
 /// Repairs of two causes in one place are both tried.
