@@ -1,8 +1,7 @@
 //! Sorts the arguments of a call into dynamic leaves, treedefs and statics, as a profile says, and finds the errors that
 //! come before any key is looked up.
 //!
-//! Sources: `jax/_src/api_util.py` (static arguments by number and name), `jaxlib/jax_jit.cc` (`ParseArguments`),
-//! `equinox/_jit.py` and `equinox/_compile_utils.py` (binding to the signature, `hashable_partition`).
+//! Sources: `jax/_src/api_util.py` (static arguments by number and name), `jaxlib/jax_jit.cc` (`ParseArguments`).
 
 use std::borrow::Cow;
 use std::ptr::NonNull;
@@ -10,15 +9,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::called::signature_raises;
-use super::flatten::{Flat, FlattenErrors, flatten, flatten_among, text};
+use super::flatten::{FlattenErrors, flatten, flatten_among};
 use super::leaf::{Leaf, LeafErrors, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
 use super::python;
 use super::signature::Signature;
 use super::treedef::{Path, Root, Tree, Treedef};
 use super::view::{View, Views};
-use crate::case::{Array, Donate, InShardings, JitOptions, Name, Sharding, Shardings, Split};
-use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile, Role};
+use crate::case::{Array, InShardings, JitOptions, Name, Sharding, Shardings, Split};
+use crate::spec::{ArgumentStyle, ErrorStage, LeafRule, Profile};
 
 /// A static, or a treedef: what is compared as Python objects, in the order of comparison.
 #[derive(Debug, Clone)]
@@ -172,25 +171,25 @@ pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raise
     }
 }
 
-struct Sorter<'c> {
-    profile: &'c Profile,
-    call: &'c Invocation<'c>,
-    signature: Signature<'c>,
-    errors: FlattenErrors<'c>,
+pub(super) struct Sorter<'c> {
+    pub(super) profile: &'c Profile,
+    pub(super) call: &'c Invocation<'c>,
+    pub(super) signature: Signature<'c>,
+    pub(super) errors: FlattenErrors<'c>,
 }
 
 /// The dynamic leaves that were found, in order.
 #[derive(Default)]
-struct Found {
-    leaves: Leaves,
-    faults: Faults,
+pub(super) struct Found {
+    pub(super) leaves: Leaves,
+    pub(super) faults: Faults,
     /// The last number of traits of the arrays among them, by what they are: in one argument they have one.
-    traits: Vec<Option<u32>>,
+    pub(super) traits: Vec<Option<u32>>,
 }
 
 /// The traits of arrays of an argument that were met last, by their addresses: what has one lives as long as the call.
 #[derive(Default)]
-struct Recent {
+pub(super) struct Recent {
     traits: [Option<(NonNull<Array>, u32)>; 4],
     next: usize,
 }
@@ -208,21 +207,13 @@ impl Recent {
 }
 
 /// What holds for all leaves of an argument.
-struct Argument<'t> {
-    tree: &'t Rc<Tree>,
-    asked: Option<&'t Shardings>,
+pub(super) struct Argument<'t> {
+    pub(super) tree: &'t Rc<Tree>,
+    pub(super) asked: Option<&'t Shardings>,
     /// How many leaves come before its own.
-    before: usize,
-    kept: bool,
-    donated: bool,
-}
-
-/// What `filter_jit` makes of a call: which leaves are dynamic, how many each root has, and the rest.
-#[derive(Default)]
-struct Partition {
-    mask: Vec<bool>,
-    roots: Vec<usize>,
-    items: Vec<Item>,
+    pub(super) before: usize,
+    pub(super) kept: bool,
+    pub(super) donated: bool,
 }
 
 /// The arguments that are static.
@@ -238,7 +229,7 @@ struct Statics {
 
 /// What the stages before the look-up found; which of the errors is raised is up to the profile.
 #[derive(Default)]
-struct Faults {
+pub(super) struct Faults {
     /// That of the first leaf whose fault the fast path doesn't see. Where another leaf has none to offer, it comes first if it
     /// stands first.
     missed: Option<Raised>,
@@ -362,7 +353,7 @@ impl<'c> Sorter<'c> {
     }
 
     /// What a positional argument is called.
-    fn root(&self, i: usize) -> Root {
+    pub(super) fn root(&self, i: usize) -> Root {
         match (self.call.called.get(i), self.signature.positional.get(i)) {
             (Some(name), _) => Root::Called(name.clone().into()),
             (None, Some(name)) => Root::Named(Name::clone(name)),
@@ -371,111 +362,6 @@ impl<'c> Sorter<'c> {
                 None => Root::Argument(i),
             },
         }
-    }
-
-    fn partition(&self) -> Result<Arguments, Raised> {
-        let Invocation { function, args, kwargs, options, .. } = self.call;
-        // `filter_jit` refuses the options of `jax.jit` that choose arguments, and words of `donate` that it doesn't have.
-        let JitOptions { static_argnums, static_argnames, donate_argnums, donate_argnames, .. } = options;
-        if !static_argnums.is_empty()
-            || !static_argnames.is_empty()
-            || !donate_argnums.is_empty()
-            || !donate_argnames.is_empty()
-            || options.donate == Some(Donate::Bogus)
-        {
-            return Err(Raised::new("ValueError"));
-        }
-        if !self.signature.accepts(args.len(), kwargs) {
-            return Err(Raised::new("TypeError"));
-        }
-        // `inspect.BoundArguments`: what can be passed by position is, up to the first parameter that is missing.
-        let mut bound: Vec<Obj> = args.to_vec();
-        let mut named: Vec<&(Name, Obj)> = kwargs.iter().collect();
-        for parameter in self.signature.positional.iter().skip(args.len()) {
-            let Some(i) = named.iter().position(|(name, _)| name == *parameter) else { break };
-            bound.push(named.remove(i).1.clone());
-        }
-        let mut found = Found::default();
-        let mut sorted = Partition::default();
-        let flat = |root: Root, value: &Obj| flatten(root, value, &self.errors);
-        let mut roots = vec![(flat(Root::Function, function)?, true)];
-        let none: Obj = Rc::new(Kind::None);
-        let positional = bound.len();
-        // The rest ends in a dummy None, so that there is always a first argument. Nobody passes it.
-        bound.push(none);
-        let root = |i: usize| if i == positional { Root::Called("(none)".into()) } else { self.root(i) };
-        let mut arguments = bound.iter().enumerate();
-        if let Some((i, first)) = arguments.next() {
-            roots.push((flat(root(i), first)?, self.uses(self.signature.at(i))));
-        }
-        let mut rest_tree = Vec::new();
-        for (i, value) in arguments {
-            rest_tree.push((flat(root(i), value)?, self.uses(self.signature.at(i))));
-        }
-        let keywords: Vec<_> = named.iter().map(|(name, value)| (text(name), value.clone())).collect();
-        let mut passed = Vec::new();
-        for (name, value) in python::sort_by_key(keywords)? {
-            let Kind::Str(name) = &*name else { unreachable!("keyword names are strings") };
-            rest_tree.push((flat(Root::Called(name.clone().into()), &value)?, true));
-            passed.push(Name::new(name.as_str()).expect("it was a name before"));
-        }
-        // `donate=`: the function goes with the rest.
-        let rest_is_given = options.donate.is_some();
-        let first_is_given = matches!(options.donate, Some(Donate::All | Donate::Warn));
-        // The statics of a root come before its treedef; the rest is one root.
-        let mut function_items = 0;
-        for (i, (tree, used)) in roots.into_iter().enumerate() {
-            let given = if i == 0 { rest_is_given } else { first_is_given };
-            self.partition_root(vec![(tree, used)], given, &mut sorted, &mut found);
-            if function_items == 0 {
-                function_items = sorted.items.len();
-            }
-        }
-        self.partition_root(rest_tree, rest_is_given, &mut sorted, &mut found);
-        self.raise(found.faults)?;
-        let Partition { mask, roots, items } = sorted;
-        let form = CallForm { mask, positional, keywords: passed, ..CallForm::default() };
-        Ok(Arguments {
-            leaves: Rc::new(found.leaves),
-            items: Rc::new(items),
-            form: Rc::new(form),
-            function_items,
-            roots,
-            keywords_in_order: Vec::new(),
-            omitted: self.signature.omitted(args.len(), kwargs),
-            bindable: true,
-            names_twice: false,
-            batch: None,
-            without_tangents: false,
-        })
-    }
-
-    fn partition_root(&self, trees: Vec<(Flat, bool)>, given: bool, sorted: &mut Partition, found: &mut Found) {
-        let mut treedefs = Vec::new();
-        sorted.roots.push(trees.iter().map(|(flat, _)| flat.leaves.len()).sum());
-        // `device` and `backend` say where all of them are.
-        let everywhere = match &self.call.options.in_shardings {
-            Some(InShardings::All(place)) => Some(Shardings::All(place.clone())),
-            _ => None,
-        };
-        for (Flat { leaves, treedef }, used) in trees {
-            let asked = everywhere.as_ref();
-            let argument = Argument { tree: &treedef.tree, asked, before: 0, kept: used, donated: given };
-            let mut recent = Recent::default();
-            for (node, value) in leaves {
-                let role = self.call.views.role(&value);
-                sorted.mask.push(role == Some(Role::Dynamic));
-                if role == Some(Role::Static) {
-                    let hash = self.hash(&value, &mut found.faults);
-                    let path = Path::new(argument.tree, node);
-                    sorted.items.push(Item::Static { path, value, keyword: false, hash });
-                } else {
-                    self.leaf(node, &value, &argument, &mut recent, found);
-                }
-            }
-            treedefs.push(Item::Tree(treedef));
-        }
-        sorted.items.extend(treedefs);
     }
 
     /// The order of keywords that a `**kwargs` of the body shows: sorted, but statics as they are written at some versions.
@@ -488,7 +374,7 @@ impl<'c> Sorter<'c> {
         }
     }
 
-    fn uses(&self, parameter: Option<&Name>) -> bool {
+    pub(super) fn uses(&self, parameter: Option<&Name>) -> bool {
         let Kind::Function(function) = &**self.call.function else { return true };
         match (&function.uses, parameter) {
             (Some(uses), Some(parameter)) => self.call.options.keep_unused || uses.contains(parameter),
@@ -576,7 +462,7 @@ impl<'c> Sorter<'c> {
         Ok((numbers, names))
     }
 
-    fn hash(&self, value: &Obj, faults: &mut Faults) -> u64 {
+    pub(super) fn hash(&self, value: &Obj, faults: &mut Faults) -> u64 {
         match python::hash(value) {
             Ok(hash) => hash,
             Err(raised) => {
@@ -587,7 +473,7 @@ impl<'c> Sorter<'c> {
         }
     }
 
-    fn raise(&self, faults: Faults) -> Result<(), Raised> {
+    pub(super) fn raise(&self, faults: Faults) -> Result<(), Raised> {
         let Faults { mut leaf, mut hash, .. } = faults;
         for stage in &self.profile.errors {
             let fault = match stage {
@@ -604,7 +490,14 @@ impl<'c> Sorter<'c> {
 
     /// A dynamic leaf. An invalid one is a fault.
     #[inline]
-    fn leaf(&self, node: u32, object: &Obj, argument: &Argument<'_>, recent: &mut Recent, found: &mut Found) {
+    pub(super) fn leaf(
+        &self,
+        node: u32,
+        object: &Obj,
+        argument: &Argument<'_>,
+        recent: &mut Recent,
+        found: &mut Found,
+    ) {
         let traits = match &**object {
             Kind::Array(array) if !matches!(argument.asked, Some(Shardings::Tree(_))) => {
                 let known = recent.get(array);

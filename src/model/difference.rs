@@ -6,11 +6,10 @@ use std::rc::Rc;
 
 use super::apart::{DEPTH, apart, objects_told_apart};
 use super::facet::{Facet, leaf_word};
-use super::key::{
-    CONTEXT, Key, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, below_the_fast_path, static_difference,
-};
+use super::key::{CONTEXT, Key, below_the_fast_path, static_difference};
 use super::leaf::Aval;
 use super::object::{Kind, Obj};
+use super::parts::{LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS};
 use super::python;
 use super::tree_difference::{Compared, compared};
 use super::treedef::Treedef;

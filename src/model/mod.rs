@@ -4,11 +4,12 @@
 //! rules, and the rules never mention the model: they are independent witnesses.
 //!
 //! A call goes the way of the data. `build` makes Python objects of the case's values; `arguments` sorts them into trees and
-//! statics (`leaf` says what is at the end of a tree, `view` what a value is there); `flatten` makes leaves and treedefs
-//! (`treedef`); `key` makes each table's key of them (`facet`), and `table` looks it up (`difference` says why it isn't
-//! there). `walk` asks the tables from the top, for each `call` among the steps of `predict` (`eager` for loops outside of `jit`,
-//! `compiled` for what was compiled ahead of time). `running` says what the program then raises and returns, `persistent`
-//! whether it is loaded from a file. Python's own `==`, `hash` and `is` are in `python`.
+//! statics, `partition` as `filter_jit` does (`leaf` says what is at the end of a tree, `view` what a value is there);
+//! `flatten` makes leaves and treedefs (`treedef`); `key` makes each table's key of them (`facet`, `parts`), and `table`
+//! looks it up (`difference` says why it isn't there). `walk` asks the tables from the top, for each `call` among the steps
+//! of `predict` (`eager` for loops outside of `jit`, `compiled` for what was compiled ahead of time, `inside` for what a
+//! traced function calls). `running` says what the program then raises and returns, `persistent` whether it is loaded from a
+//! file. Python's own `==`, `hash` and `is` are in `python`.
 
 mod ambient;
 mod apart;
@@ -26,6 +27,7 @@ mod events;
 mod facet;
 mod flatten;
 mod generation;
+mod inside;
 mod key;
 mod leaf;
 mod library;
@@ -33,6 +35,8 @@ mod looked_up;
 mod loop_arguments;
 mod number;
 mod object;
+mod partition;
+mod parts;
 mod persistent;
 mod predict;
 mod python;

@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 
 use super::apart::told_apart;
 use super::difference::{ARGUMENT, Difference, leave_out_what_is_inside};
-use super::key::{Key, PROGRAM};
+use super::key::Key;
 use super::object::{Kind, Obj, Raised};
+use super::parts::PROGRAM;
 use super::python;
 use crate::spec::{FunctionBy, FunctionKey, Held, Table, TableName};
 

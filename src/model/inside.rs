@@ -1,0 +1,273 @@
+//! What is called inside of a function that is traced: a wrapper's body is the look-up of what it wraps.
+
+use std::rc::Rc;
+
+use super::arguments::{Invocation, is_mapped, sort};
+use super::called::returned;
+use super::flatten::{FlattenErrors, flatten};
+use super::key::{Ingredients, Key};
+use super::library::not_held_weakly;
+use super::object::{Kind, Obj, PARTITIONED, Raised};
+use super::predict::Simulation;
+use super::running::{is_elementwise_of_many, returns_a_list, returns_nothing};
+use super::table::NEVER_FAST;
+use super::transform::{has_no_gradient, passed, with_literals};
+use super::treedef::Root;
+use super::view::leaf_kind;
+use super::wrapper::Options;
+use crate::case::{JitOptions, Via, Wrapper};
+use crate::spec::{
+    ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, LeafKind, ModuleHash, Role, Table, TableName,
+};
+
+impl Simulation<'_> {
+    /// Whether the user's body runs when `function` is traced: a wrapper's body is the look-up of what it wraps. An error if
+    /// the body raises, or the wrapper does.
+    pub(super) fn body_runs(
+        &mut self,
+        function: &Obj,
+        call: &Ingredients<'_>,
+        raises: Option<&Raised>,
+    ) -> Result<bool, Raised> {
+        match &**function {
+            Kind::Jitted(inner) => self.inner_runs(inner, &Options::default(), call, raises),
+            Kind::Wrapper(inner, options) if self.profile.keyed_by == KeyedBy::Function => {
+                self.inner_runs(inner, options, call, raises)
+            }
+            Kind::ModuleWrapper("filter_jit", inner, _) => match call.invocation {
+                Some(outer) if self.profile.arguments == ArgumentStyle::Partition => {
+                    let called = Invocation { function: inner, ..*outer };
+                    let arguments = sort(self.profile, &called)?;
+                    let arguments = &if call.via == Via::Vmap { arguments.unbatched()? } else { arguments };
+                    // The objects of a case are made before anything is cleared.
+                    let inside = Ingredients { arguments, invocation: Some(&called), generation: 0, ..*call };
+                    self.is_looked_up(inner, TableName::Trace, &inside, raises)
+                }
+                // It jits a function of its own, which has the wrapped one as an argument, and so keeps it.
+                _ => {
+                    let argument: Obj = Rc::new(Kind::ModuleWrapper(PARTITIONED, Rc::clone(inner), ModuleHash::Fields));
+                    self.is_looked_up_as(&argument, inner, TableName::Resources, call, raises)
+                }
+            },
+            // It takes arrays alone, whatever is static outside.
+            Kind::Checkpointed(inner) => match (not_held_weakly(inner), self.as_written(call)) {
+                (Some(raised), _) => Err(raised),
+                (None, Some(outer)) => {
+                    let called = Invocation { function: inner, options: &Options::default(), ..*outer };
+                    let arguments = &sort(self.profile, &called)?;
+                    let inside = Ingredients { arguments, invocation: Some(&called), ..*call };
+                    self.is_looked_up(inner, TableName::Resources, &inside, raises)
+                }
+                (None, None) => self.is_looked_up(inner, TableName::Resources, call, raises),
+            },
+            // Nothing is mapped, and nothing returned that would have to be.
+            Kind::ModuleWrapper("filter_vmap", inner, _) if !is_mapped(call.arguments) && returns_nothing(inner) => {
+                self.body_runs(inner, call, raises)
+            }
+            Kind::Mapped(inner) | Kind::ModuleWrapper("filter_vmap", inner, _) => {
+                let arguments = &call.arguments.clone().unbatched()?;
+                self.body_runs(inner, &Ingredients { arguments, invocation: None, ..*call }, raises)
+            }
+            // In a case it has no rule, which is looked for first.
+            Kind::Opaque(_, Wrapper::CustomJvp) => {
+                Err(raises.cloned().unwrap_or_else(|| Raised::new("AttributeError")))
+            }
+            // The others are gradients.
+            Kind::Opaque(inner, _) | Kind::ModuleWrapper(_, inner, _) => {
+                if matches!(**function, Kind::Opaque(..))
+                    && call.invocation.is_some_and(|outer| has_no_gradient(self.profile, outer))
+                {
+                    return Err(Raised::new("TypeError"));
+                }
+                let runs = self.body_runs(inner, call, raises)?;
+                let is_refused =
+                    !call.ambient.recorded && (returns_a_list(inner) || is_elementwise_of_many(inner, call));
+                if is_refused { Err(Raised::new("TypeError")) } else { Ok(runs) }
+            }
+            // It calls what it wraps.
+            Kind::Wrapper(inner, _) => self.body_runs(inner, call, raises),
+            Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } => {
+                match call.invocation.filter(|_| call.via != Via::Vmap) {
+                    Some(outer) if looks_up(func) => {
+                        let args: Vec<Obj> = args.iter().chain(outer.args).cloned().collect();
+                        let mut named = kwargs.clone();
+                        named.retain(|(name, _)| !outer.kwargs.iter().any(|(given, _)| given == name));
+                        named.extend_from_slice(outer.kwargs);
+                        let options = &Options::default();
+                        let called = Invocation { function: func, args: &args, kwargs: &named, options, ..*outer };
+                        let arguments = &sort(self.profile, &called)?;
+                        self.body_runs(func, &Ingredients { arguments, invocation: Some(&called), ..*call }, raises)
+                    }
+                    _ => raises.map_or(Ok(true), |raised| Err(raised.clone())),
+                }
+            }
+            Kind::Function(function) => match (raises, &function.returns) {
+                (Some(raised), _) => Err(raised.clone()),
+                (None, Some(returned)) => self.takes_back(returned, call).map(|()| true),
+                (None, None) => Ok(true),
+            },
+            Kind::Class(class) => {
+                raises.map_or_else(|| returned(class, self.profile).map(|()| true), |raised| Err(raised.clone()))
+            }
+            _ => raises.map_or(Ok(true), |raised| Err(raised.clone())),
+        }
+    }
+
+    /// What is raised of what a body returns; `filter_jit` passes on what is no array, and returns an array of its own first.
+    fn takes_back(&self, returned: &Obj, call: &Ingredients<'_>) -> Result<(), Raised> {
+        let passes = self.profile.arguments == ArgumentStyle::Partition;
+        let views = self.views(call.ambient.x64);
+        let flat = flatten(Root::Called("returned".into()), returned, &FlattenErrors::of(self.profile));
+        let flat = flat.map_err(|raised| self.profile.unsortable_returned.as_deref().map_or(raised, Raised::new))?;
+        let is_array = |leaf: &Obj| matches!(**leaf, Kind::Array(_) | Kind::NumpyScalar(..));
+        let leaves = flat.leaves.iter().map(|(_, leaf)| leaf).filter(|leaf| !passes || is_array(leaf));
+        for (i, leaf) in leaves.enumerate() {
+            let raised = match leaf_kind(leaf, call.ambient.x64) {
+                LeafKind::ShapeDtypeStruct => Some("TypeError".to_owned()),
+                _ => views.rule_of(leaf).and_then(|rule| match rule.role {
+                    Role::Invalid => Some(rule.error.clone().unwrap_or_else(|| "TypeError".to_owned())),
+                    _ => rule.error_when_missed.clone(),
+                }),
+            };
+            let place = i + usize::from(passes);
+            match (raised, &self.profile.misreported_returns) {
+                (Some(class), Some(instead)) if class == "TypeError" && matches!(place, 2 | 3) => {
+                    return Err(Raised::new(instead));
+                }
+                (Some(class), _) => return Err(Raised(class)),
+                (None, _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it takes whatever it is called with, and what it wraps is bound when that is looked up.
+    pub(super) fn binds_inside(&self, function: &Obj) -> bool {
+        match &**function {
+            Kind::Jitted(_) => true,
+            Kind::Wrapper(..) => self.profile.keyed_by == KeyedBy::Function,
+            _ => false,
+        }
+    }
+
+    /// What the arguments were sorted from, where they are those of `jax.jit`. What is under `jax.vmap` has other avals.
+    fn as_written<'a>(&self, call: &Ingredients<'a>) -> Option<&'a Invocation<'a>> {
+        call.invocation.filter(|_| self.profile.arguments == ArgumentStyle::AsWritten && call.via != Via::Vmap)
+    }
+
+    /// The same for the function inside a `jax.jit` with these options, which sorts its arguments itself.
+    fn inner_runs(
+        &mut self,
+        inner: &Obj,
+        options: &Options,
+        call: &Ingredients<'_>,
+        raises: Option<&Raised>,
+    ) -> Result<bool, Raised> {
+        if call.ambient.bypasses {
+            return self.body_runs(inner, call, raises);
+        }
+        if let Some(class) = &call.ambient.miss_raises {
+            return Err(Raised::new(class));
+        }
+        if let Some(raised) = not_held_weakly(inner) {
+            return Err(raised);
+        }
+        if let Some(runs) = self.jitted_runs {
+            return raises.filter(|_| runs).map_or(Ok(runs), |raised| Err(raised.clone()));
+        }
+        let Some(outer) = self.as_written(call) else {
+            let is_partition = self.profile.arguments == ArgumentStyle::Partition && call.via != Via::Vmap;
+            let Some(outer) = call.invocation.filter(|_| is_partition) else {
+                return self.is_looked_up(inner, TableName::Trace, call, raises);
+            };
+            // To `jax.jit` a number that `filter_jit` keeps static is an array.
+            let args = with_literals(outer)?;
+            let arguments = &sort(self.profile, &Invocation { args: &args, ..*outer })?;
+            return self.is_looked_up(inner, TableName::Trace, &Ingredients { arguments, ..*call }, raises);
+        };
+        let (args, kwargs) = passed(self.profile, Via::MakeJaxpr, &Invocation { function: inner, options, ..*outer })?;
+        let called = Invocation { function: inner, args: &args, kwargs: &kwargs, options, ..*outer };
+        let arguments = &sort(self.profile, &called)?;
+        let inside = Ingredients { arguments, invocation: Some(&called), options, ..*call };
+        let runs = self.is_looked_up(inner, TableName::Trace, &inside, raises)?;
+        self.refuses_options(call.via, options).map_or(Ok(runs), |class| Err(Raised::new(class)))
+    }
+
+    /// What a wrapper with options for XLA raises that is no outermost one under this use (`pjit_staging_rule`).
+    pub(super) fn refuses_options(&self, via: Via, options: &JitOptions) -> Option<&'static str> {
+        let asks = options.compiler_options.as_ref().is_some_and(|asked| !asked.is_empty());
+        let refuses = || self.profile.transformations.refuse_compiler_options.contains(&via);
+        (asks && refuses()).then_some("ValueError")
+    }
+
+    /// The same where the jaxpr of `inner` is looked up: in the table of jaxprs, or in that of what `jax.checkpoint` wraps.
+    fn is_looked_up(
+        &mut self,
+        inner: &Obj,
+        name: TableName,
+        call: &Ingredients<'_>,
+        raises: Option<&Raised>,
+    ) -> Result<bool, Raised> {
+        self.is_looked_up_as(inner, inner, name, call, raises)
+    }
+
+    /// The same, where the table has `known` for it.
+    fn is_looked_up_as(
+        &mut self,
+        known: &Obj,
+        inner: &Obj,
+        name: TableName,
+        call: &Ingredients<'_>,
+        raises: Option<&Raised>,
+    ) -> Result<bool, Raised> {
+        let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
+        let i = if name == TableName::Trace { trace } else { self.tables.len() - 1 };
+        let held = if Rc::ptr_eq(known, inner) { Held::Weakly } else { Held::Strongly };
+        let by = Some(FunctionKey { by: FunctionBy::Equal, held });
+        // Where the function is an argument like any other, a wrapper inside has the key that it has on its own.
+        let is_own = self.profile.arguments == ArgumentStyle::Partition && i == trace && call.invocation.is_some();
+        let (key, table) = match is_own && matches!(function_of(call), Some(own) if Rc::ptr_eq(own, inner)) {
+            true => (Key::of(table, call, None), table.clone()),
+            false => (Key::of_inner(table, call), Table { function: by, ..table.clone() }),
+        };
+        let found = self.tables[i].find(&table, known, &key)?;
+        let blocked = found == Some(NEVER_FAST);
+        if found.is_some() && !blocked {
+            return Ok(false);
+        }
+        if !call.arguments.bindable && !self.binds_inside(inner) {
+            return Err(Raised::new("TypeError"));
+        }
+        match self.body_runs(inner, call, raises) {
+            Ok(body_ran) => {
+                if !blocked {
+                    let program = self.traced(call);
+                    self.tables[i].file(known, &table, key, program, self.calls)?;
+                }
+                Ok(body_ran)
+            }
+            Err(raised) => {
+                if self.profile.failed_trace_blocks_key && i == trace && !blocked {
+                    self.tables[i].file(known, &table, key, NEVER_FAST, self.calls)?;
+                }
+                Err(raised)
+            }
+        }
+    }
+}
+
+/// The function that the arguments were sorted for.
+fn function_of<'a>(call: &Ingredients<'a>) -> Option<&'a Obj> {
+    call.invocation.map(|invocation| invocation.function)
+}
+
+/// Whether calling the function is a look-up of what it wraps.
+fn looks_up(function: &Obj) -> bool {
+    match &**function {
+        Kind::Jitted(_) | Kind::Checkpointed(_) => true,
+        Kind::Opaque(inner, _) | Kind::Partial { func: inner, .. } | Kind::TreePartial { func: inner, .. } => {
+            looks_up(inner)
+        }
+        _ => false,
+    }
+}
