@@ -102,11 +102,11 @@ const STATIC_POSITIONS: &str = "static positions";
 const X64: &str = "jax_enable_x64";
 
 impl Key {
-    /// Everything in which `self`, the later key, differs from `earlier`, both of `table`.
+    /// Everything in which `self`, the later key, differs from `earlier`, both of `table`, and how far it is from that.
     #[must_use]
-    pub fn differences(&self, earlier: &Self, table: &Table) -> Vec<Difference> {
+    pub fn differences(&self, earlier: &Self, table: &Table) -> (Vec<Difference>, usize) {
         let (parts, earlier_parts) = (self.parts(table), earlier.parts(table));
-        let Compared { mut found, counterparts } = compared(&trees(&earlier_parts), &trees(&parts));
+        let Compared { mut found, counterparts, incomparable } = compared(&trees(&earlier_parts), &trees(&parts));
         let before: HashMap<Place, Piece<'_>> = places(&earlier_parts).collect();
         let mut rest: HashSet<&Place> = before.keys().collect();
         for (place, after) in places(&parts) {
@@ -141,7 +141,20 @@ impl Key {
                 _ => {}
             }
         }
-        found
+        let far = found.iter().map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable;
+        (found, far)
+    }
+}
+
+/// What is built otherwise, and each leaf in it, says more than a leaf that differs in its dtype and how weak that is: of a container
+/// of another kind high up nothing is alike.
+const BUILT_OTHERWISE: usize = 3;
+
+/// How much a difference says.
+fn weight(difference: &Difference) -> usize {
+    match difference.component.as_str() {
+        "structure" | ARGUMENT => BUILT_OTHERWISE,
+        _ => 1,
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 use smallvec::SmallVec;
 
 use super::apart::told_apart;
-use super::difference::{ARGUMENT, Difference, leave_out_what_is_inside};
+use super::difference::{Difference, leave_out_what_is_inside};
 use super::key::Key;
 use super::object::{Kind, Obj, Raised};
 use super::parts::PROGRAM;
@@ -23,16 +23,6 @@ pub const NEVER_FAST: Program = Program(0);
 /// How far a key is from another: whether its call left no program, whether all that differs is the program above, how far its
 /// function is from being the same, and how much differs.
 type Rank = (bool, bool, u8, Reverse<usize>, usize);
-
-/// How much a difference says: what is built otherwise counts as its children, which would each differ if it wasn't, and more than
-/// a leaf that differs in its dtype and how weak that is.
-fn weight(difference: &Difference) -> usize {
-    let children = |text: &str| text.rsplit_once(" of ").and_then(|(_, count)| count.parse().ok()).unwrap_or(1).max(1);
-    match difference.component.as_str() {
-        "structure" | ARGUMENT => 2 + children(&difference.before).max(children(&difference.after)),
-        _ => 1,
-    }
-}
 
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
 const LOOKED_AT: usize = 256;
@@ -217,13 +207,14 @@ impl Entries {
             // What another function of the same loop has left in this very call is nothing earlier.
             let is_one = |entry: &&Entry| entry.call != call && program.is_none_or(|program| entry.program == program);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
-                let differences: Vec<_> = other.iter().cloned().chain(key.differences(&entry.key, table)).collect();
+                let (found, far) = key.differences(&entry.key, table);
+                let far = far + usize::from(other.is_some());
+                let differences: Vec<_> = other.iter().cloned().chain(found).collect();
                 // That another program was made above says nothing, and a call that failed left nothing to be found.
                 let says_nothing = differences.iter().all(|found| found.component == PROGRAM);
                 // Where the function is an argument like any other, keys of its own say more than those of another.
                 let of_another =
                     if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
-                let far = differences.iter().map(weight).sum();
                 let alike = alike(entry.call);
                 let rank = (entry.program == NEVER_FAST, says_nothing, of_another, Reverse(alike), far);
                 let is_all_but_equal = alike == 0 && rank == (false, false, 0, Reverse(0), 1);

@@ -29,6 +29,9 @@ pub(super) struct Compared {
     pub found: Vec<Difference>,
     /// The leaves of the earlier tree that stand where leaves of the later one do, by the paths of these.
     pub counterparts: HashMap<String, String>,
+    /// How many leaves there are in the parts that the other tree has nothing like, but for the first of each: for that one stands
+    /// the difference.
+    pub incomparable: usize,
 }
 
 /// Compares the trees of two keys, which belong together if their roots have one path.
@@ -44,12 +47,14 @@ pub(super) fn compared(before: &[(&Treedef, Equality)], after: &[(&Treedef, Equa
             }
             None => {
                 let last = new.nodes.len() - 1;
+                compared.has_nothing_like(new.leaves(&[last]));
                 compared.found.push(Difference::new(new.path(last), ARGUMENT, ABSENT, new.word(last)));
             }
         }
     }
     for (early, _) in before.iter().filter(|(early, _)| !after.iter().any(|(late, _)| root(early) == root(late))) {
         let (last, old) = (early.nodes().len() - 1, Tree::of(early));
+        compared.has_nothing_like(old.leaves(&[last]));
         compared.found.push(Difference::new(old.path(last), ARGUMENT, old.word(last), ABSENT));
     }
     compared
@@ -60,6 +65,8 @@ struct Tree<'k> {
     treedef: &'k Treedef,
     nodes: &'k [TreeNode],
     children: Vec<Vec<usize>>,
+    /// How many leaves there are in and below each node.
+    leaves: Vec<usize>,
 }
 
 impl<'k> Tree<'k> {
@@ -68,11 +75,19 @@ impl<'k> Tree<'k> {
         let nodes = treedef.nodes();
         let mut open: Vec<usize> = Vec::new();
         let mut children = Vec::with_capacity(nodes.len());
+        let mut leaves = Vec::with_capacity(nodes.len());
         for (i, node) in nodes.iter().enumerate() {
-            children.push(open.split_off(open.len().saturating_sub(node.arity as usize)));
+            let own: Vec<usize> = open.split_off(open.len().saturating_sub(node.arity as usize));
+            let below: usize = own.iter().map(|child| leaves[*child]).sum();
+            leaves.push(below + usize::from(node.kind == NodeKind::Leaf));
+            children.push(own);
             open.push(i);
         }
-        Self { treedef, nodes, children }
+        Self { treedef, nodes, children, leaves }
+    }
+
+    fn leaves(&self, nodes: &[usize]) -> usize {
+        nodes.iter().map(|node| self.leaves[*node]).sum()
     }
 
     fn path(&self, node: usize) -> Path {
@@ -113,6 +128,11 @@ impl Compared {
         self.found.push(Difference::new(path.to_string(), "structure", before, after));
     }
 
+    /// A difference says of a part with so many leaves that the other tree has nothing like it.
+    fn has_nothing_like(&mut self, leaves: usize) {
+        self.incomparable += leaves.saturating_sub(1);
+    }
+
     fn nodes(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
         let (before, after) = (&old.nodes[i], &new.nodes[j]);
         // What == takes for one may have two hashes.
@@ -126,6 +146,7 @@ impl Compared {
                 None => stem(&word).to_owned(),
             });
             let (was, is) = told_apart(&was, &is);
+            self.has_nothing_like(old.leaves(&[i]).max(new.leaves(&[j])));
             return self.report(&new.path(j), was, is);
         }
         if let (Some(was), Some(is)) = (old.keyed(i), new.keyed(j)) {
@@ -140,6 +161,9 @@ impl Compared {
         }
         if before.arity != after.arity {
             self.report(&new.path(j), old.word(i), new.word(j));
+            let both = before.arity.min(after.arity) as usize;
+            let (rest, more) = (&old.children[i][both..], &new.children[j][both..]);
+            self.has_nothing_like(old.leaves(rest) + new.leaves(more));
             return self.zipped(old, i, new, j, by);
         }
         if before.kind == NodeKind::Leaf {
@@ -175,12 +199,16 @@ impl Compared {
     /// Compares the children of two nodes by what paths call them. What the nodes have besides says so too, if they differ.
     fn called(&mut self, (old, was): Called<'_, '_>, (new, is): Called<'_, '_>, by: Equality) {
         for (_, at) in was.iter().filter(|(name, _)| !is.contains_key(*name)) {
+            self.has_nothing_like(old.leaves(&[*at]));
             self.report(&old.path(*at), old.word(*at), ABSENT);
         }
         for (name, at) in is {
             match was.get(name) {
                 Some(earlier) => self.nodes(old, *earlier, new, *at, by),
-                None => self.report(&new.path(*at), ABSENT, new.word(*at)),
+                None => {
+                    self.has_nothing_like(new.leaves(&[*at]));
+                    self.report(&new.path(*at), ABSENT, new.word(*at));
+                }
             }
         }
     }
@@ -197,12 +225,16 @@ impl Compared {
             self.found.push(Difference::new(path, KEY_ORDER, keys(was), keys(is)));
         }
         for (_, at) in was.iter().filter(|(key, _)| of(is, key).is_none()) {
+            self.has_nothing_like(old.leaves(&[*at]));
             self.report(&old.path(*at), old.word(*at), ABSENT);
         }
         for (key, at) in is {
             match of(was, key) {
                 Some(earlier) => self.nodes(old, earlier, new, *at, by),
-                None => self.report(&new.path(*at), ABSENT, new.word(*at)),
+                None => {
+                    self.has_nothing_like(new.leaves(&[*at]));
+                    self.report(&new.path(*at), ABSENT, new.word(*at));
+                }
             }
         }
     }
