@@ -12,6 +12,7 @@ mod suite {
     mod merging;
     mod model_laws;
     mod mutants;
+    mod nearest;
     mod pages;
     mod properties;
     mod protocol;

@@ -4,7 +4,7 @@ use globset::{Glob, GlobMatcher};
 use serde::Serialize;
 
 use super::{ExplainedCall, Further, RecordingError};
-use crate::model::Difference;
+use crate::model::{Difference, X64};
 use crate::spec::{Cause, Spec};
 
 /// A cause, as it is stated of one difference.
@@ -45,20 +45,30 @@ impl<'s> Advisor<'s> {
     /// What the layers below would miss by, if what is stated of a call was mended.
     pub fn further(&self, call: &ExplainedCall) -> Vec<Further> {
         let further = |difference: &Difference| {
-            let advice = self.advise(&call.api, difference);
+            let advice = self.advise(call, difference);
             Further { difference: difference.clone(), advice }
         };
         call.below().into_iter().map(further).collect()
     }
 
-    /// What `difference` means to who calls `api`.
-    pub fn advise(&self, api: &str, difference: &Difference) -> Option<Advice> {
-        let texts = [api, &difference.component, &difference.path, &difference.before, &difference.after];
-        let fits = |patterns: &Patterns| {
+    /// What each of the differences that matter means; what follows from a flag is mended as that is.
+    pub fn of_call(&self, call: &ExplainedCall) -> Vec<Option<Advice>> {
+        let differences = call.differences();
+        let flag = differences.iter().find(|found| found.component == X64);
+        let advise = |found: &Difference| self.advise(call, flag.filter(|_| found.is_of_width()).unwrap_or(found));
+        differences.iter().map(advise).collect()
+    }
+
+    /// What `difference` means to who made the call.
+    fn advise(&self, call: &ExplainedCall, difference: &Difference) -> Option<Advice> {
+        let texts = [&call.api, &difference.component, &difference.path, &difference.before, &difference.after];
+        let did_miss = super::missed(&call.observed);
+        let fits = |(patterns, cause): &&(Patterns, &Cause)| {
             let mut pairs = patterns.iter().zip(texts);
             pairs.all(|(globs, text)| globs.is_empty() || globs.iter().any(|glob| glob.is_match(text)))
+                && (cause.when.missed.is_empty() || did_miss == cause.when.missed.iter().copied().collect())
         };
-        let (_, cause) = self.0.iter().find(|(patterns, _)| fits(patterns))?;
+        let (_, cause) = self.0.iter().find(fits)?;
         let filled = |text: &str| {
             let texts =
                 [("{path}", &difference.path), ("{before}", &difference.before), ("{after}", &difference.after)];

@@ -410,7 +410,7 @@ impl Explained {
                 let both = both.filter(|_| call.differences().iter().any(is_of_a_function));
                 call.outside = both.map_or_else(Vec::new, |(before, after)| outside.differences(before, after));
             }
-            call.advice = call.differences().iter().map(|difference| advisor.advise(&call.api, difference)).collect();
+            call.advice = advisor.of_call(call);
             call.further = advisor.further(call);
         }
         let beside = Beside::all(&recording);

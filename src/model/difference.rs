@@ -42,6 +42,17 @@ impl Difference {
         FORM.contains(&self.component.as_str())
     }
 
+    /// Whether it is how wide a number is, which follows from `jax_enable_x64` where that differs.
+    #[must_use]
+    pub fn is_of_width(&self) -> bool {
+        let is_wider = |narrow: &str, wide: &str| {
+            let kinds = |(bits, more)| narrow.strip_suffix(bits).zip(wide.strip_suffix(more));
+            [("32", "64"), ("64", "128")].into_iter().filter_map(kinds).any(|(narrow, wide)| narrow == wide)
+        };
+        let Self { component, before, after, .. } = self;
+        component == "dtype" && (is_wider(before, after) || is_wider(after, before))
+    }
+
     /// Whether it is an argument that one of the calls is given and the other isn't.
     #[must_use]
     pub fn is_an_argument(&self) -> bool {
@@ -99,7 +110,7 @@ const KEYWORDS: &str = "keyword names";
 const STATIC_POSITIONS: &str = "static positions";
 
 /// The component of the flag that says whether numbers can have 64 bits.
-const X64: &str = "jax_enable_x64";
+pub const X64: &str = "jax_enable_x64";
 
 impl Key {
     /// Everything in which `self`, the later key, differs from `earlier`, both of `table`, and how far it is from that.
@@ -127,21 +138,37 @@ impl Key {
             }
         }
         leave_out_what_follows(&mut found, &earlier_parts, &parts);
+        let is_a_leaf_now = found.iter().any(|found| found.after == LEAF);
+        let now: HashMap<Place, Piece<'_>> = places(&parts).filter(|_| is_a_leaf_now).collect();
         for difference in &mut found {
             // A leaf that is there in one of the calls only.
-            let (there, parts) = match (&*difference.before, &*difference.after) {
-                (ABSENT, LEAF) => (&mut difference.after, &parts),
-                (LEAF, ABSENT) => (&mut difference.before, &earlier_parts),
+            let (other, there, pieces) = match (&*difference.before, &*difference.after) {
+                (ABSENT | NONE, LEAF) => (&difference.before, &mut difference.after, &now),
+                (LEAF, ABSENT | NONE) => (&difference.after, &mut difference.before, &before),
                 _ => continue,
             };
-            let leaf = places(parts).find(|(Place(path, _), _)| *path == difference.path);
-            match leaf {
-                Some((_, Piece::Leaf(aval))) => *there = aval.to_string(),
-                Some((_, Piece::Static(value, _))) => *there = python::repr(&value),
+            match pieces.get(&Place(difference.path.clone(), 1)) {
+                Some(Piece::Leaf(aval)) if other == ABSENT => *there = aval.to_string(),
+                Some(Piece::Static(value, _)) => {
+                    *there = python::repr(value);
+                    if other == NONE {
+                        // None is no leaf, and one of the values that what is static can have.
+                        STATIC_VALUE.clone_into(&mut difference.component);
+                    }
+                }
                 _ => {}
             }
         }
-        let far = found.iter().map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable;
+        // How wide numbers are follows from the flag; an array is another one all the same.
+        let is_flagged = found.iter().any(|found| found.component == X64);
+        if is_flagged {
+            let is_array = |piece: &Piece<'_>| matches!(piece, Piece::Leaf(aval) if aval.placement.is_some());
+            let arrays = places(&parts).filter(|(_, piece)| is_array(piece)).map(|(Place(path, _), _)| path);
+            let arrays: HashSet<String> = arrays.collect();
+            found.retain(|found| !found.is_of_width() || arrays.contains(&found.path));
+        }
+        let own = found.iter().filter(|found| !(is_flagged && found.is_of_width()));
+        let far = own.map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable;
         (found, far)
     }
 }
@@ -161,6 +188,12 @@ fn weight(difference: &Difference) -> usize {
 /// The word of a tree for what is none.
 const LEAF: &str = "leaf";
 
+/// The word of a tree for None.
+const NONE: &str = "None";
+
+/// The component of a static argument or leaf that is another one.
+const STATIC_VALUE: &str = "static value";
+
 /// Adds in which way the part at `path` of the later key is another than its counterpart in the earlier one.
 fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Table, found: &mut Vec<Difference>) {
     match (before, after) {
@@ -173,7 +206,7 @@ fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Tab
         (None, Piece::Plain(name, after)) => found.push(Difference::new("", name, "none", after)),
         (Some(Piece::Leaf(before)), Piece::Leaf(after)) => leaves(path, before, after, table, found),
         (Some(Piece::Static(before, by)), Piece::Static(after, _)) => match static_difference(before, after, *by) {
-            Some("static value") => apart(path.to_owned(), "static value", before, after, DEPTH, found),
+            Some(STATIC_VALUE) => apart(path.to_owned(), STATIC_VALUE, before, after, DEPTH, found),
             Some(component) => {
                 let (before, after) = objects_told_apart(before, after);
                 found.push(Difference::new(path, component, before, after));
@@ -245,16 +278,6 @@ fn leave_out_what_follows(found: &mut Vec<Difference>, before: &[Part<'_>], afte
     // What the arguments are called follows from how they are built and passed.
     if has(found, &[POSITIONAL, KEYWORDS, STATIC_POSITIONS, "structure"]) {
         found.retain(|difference| difference.component != NAMES);
-    }
-    // How wide numbers are follows from the flag.
-    if has(found, &[X64]) {
-        let is_wider = |narrow: &str, wide: &str| {
-            let kinds = |(bits, more)| narrow.strip_suffix(bits).zip(wide.strip_suffix(more));
-            [("32", "64"), ("64", "128")].into_iter().filter_map(kinds).any(|(narrow, wide)| narrow == wide)
-        };
-        found.retain(|Difference { component, before, after, .. }| {
-            component != "dtype" || !(is_wider(before, after) || is_wider(after, before))
-        });
     }
     // Another number of steps is another program.
     if has(found, &[STEPS, LOOP_OPTIONS]) {

@@ -51,7 +51,7 @@ mod view;
 mod walk;
 mod wrapper;
 
-pub use difference::{Difference, Explanation};
+pub use difference::{Difference, Explanation, X64};
 pub use digest::{CHANGED, Written};
 pub use key::Key;
 pub use object::Raised;

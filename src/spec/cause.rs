@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::case::Layer;
+
 /// The causes: `spec/causes.yaml`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -53,6 +55,9 @@ pub struct When {
     /// What stands in the later key.
     #[serde(default)]
     pub after: Vec<String>,
+    /// The layers that the call missed, all of them.
+    #[serde(default)]
+    pub missed: Vec<Layer>,
 }
 
 /// What several calls of one function show together.

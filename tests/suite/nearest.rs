@@ -1,0 +1,132 @@
+//! Which earlier call a miss is compared with, and in what words the two differ.
+
+use jitkey::explain::{Explained, Nearest, Recording};
+use rstest::rstest;
+
+use super::common::{NEWEST, SPEC};
+
+const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
+
+/// A recording of these lines, explained.
+fn read(lines: &[String]) -> Explained {
+    let mut content = format!("{{\"recording\": 1, \"about\": {{\"jax\": \"{NEWEST}\"}}}}\n");
+    for line in lines {
+        content += &line.replace('\n', " ");
+        content.push('\n');
+    }
+    Recording::read(&content).and_then(|recording| Explained::of(recording, &SPEC)).unwrap()
+}
+
+/// A call of `step`, whose parameters are `s` and `t`.
+fn call(api: &str, args: &str, more: &str) -> String {
+    format!(
+        r#"{{"api": "{api}", "name": "step", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}],
+            "classes": {{"Solver": {{"module": {{"fields": ["steps"], "static": []}}}}}},
+            "objects": {{"step_1": {{"def": {{"name": "step at a.py:1", "params": ["s", {{"name": "t", "default": 0}}]}}}}}},
+            "call": {{"function": {{"ref": "step_1"}}, "args": [{args}] {more}}}}}"#
+    )
+}
+
+/// What the last call differs in from the nearest one, and the causes of that.
+fn said(explained: &Explained) -> (Vec<String>, Vec<&str>) {
+    let last = explained.calls.last().unwrap();
+    let found = last.differences().iter().map(ToString::to_string).collect();
+    (found, last.advice.iter().flatten().map(|advice| advice.cause.as_str()).collect())
+}
+
+/// Four layers of two weights and a bias.
+fn layers(bias: &str) -> String {
+    let layer = format!(r#"{{"dict": {{"v": "f32[2]", "w": "f32[2]", "b": {bias}}}}}"#);
+    format!(r#"{{"dict": {{"a": {layer}, "b": {layer}, "c": {layer}, "d": {layer}}}}}"#)
+}
+
+/// A container of another kind says nothing of what is in it, and no more does a part that is gone.
+#[rstest]
+#[case::of_another_kind(&format!(r#"{{"tuple": [{}]}}"#, layers("null")))]
+#[case::gone(&format!(r#"[null, {}]"#, layers("null")))]
+#[case::one_leaf(r#"["f32[2]"]"#)]
+fn what_is_built_otherwise_is_far(#[case] other: &str) {
+    let (full, bare) = (format!("[{}]", layers(r#""f32[2]""#)), format!("[{}]", layers("null")));
+    let explained = read(&[&full, other, &bare].map(|args| call("jax.jit", args, "")));
+    let last = explained.calls.last().unwrap();
+    assert_eq!(last.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let (found, _) = said(&explained);
+    let expected: Vec<_> =
+        ["a", "b", "c", "d"].iter().map(|layer| format!("structure at s[0]['{layer}']['b']: None was leaf")).collect();
+    assert_eq!(found, expected);
+}
+
+/// None is one of the values of what is static, and structure where an array can be.
+#[rstest]
+#[case("equinox.filter_jit", "null", "10", "static value at s.steps: 10 was None", "static-none-before")]
+#[case("equinox.filter_jit", "10", "null", "static value at s.steps: None was 10", "static-none-now")]
+#[case("equinox.filter_jit", "null", r#""f32[]""#, "structure at s.steps: leaf was None", "an-array-where-none-was")]
+#[case("jax.jit", "null", "10", "structure at s.steps: leaf was None", "an-array-where-none-was")]
+fn none_beside_a_static_leaf(
+    #[case] api: &str,
+    #[case] before: &str,
+    #[case] after: &str,
+    #[case] expected: &str,
+    #[case] cause: &str,
+) {
+    let solver = |steps: &str| format!(r#"{{"new": {{"class": "Solver", "fields": {{"steps": {steps}}}}}}}"#);
+    let explained = read(&[before, after].map(|steps| call(api, &solver(steps), "")));
+    assert_eq!(said(&explained), (vec![expected.to_owned()], vec![cause]), "{explained:#?}");
+    assert!(explained.calls[1].tried.as_ref().is_some_and(|tried| tried.mends && tried.minimal), "{explained:#?}");
+}
+
+/// How wide an array is follows from the flag, and is another array all the same; what a Python number becomes is the flag alone.
+#[rstest]
+#[case::an_array(r#""f32[3]""#, r#""f64[3]""#, &["jax_enable_x64: true was false", "dtype at s: f64 was f32"])]
+#[case::a_number("1.0", "1.0", &["jax_enable_x64: true was false"])]
+fn what_follows_from_the_width_of_numbers(#[case] narrow: &str, #[case] wide: &str, #[case] expected: &[&str]) {
+    let other = call("jax.jit", r#""i64[4,4]""#, r#", "context": {"x64": true}"#);
+    let lines = [call("jax.jit", narrow, ""), other, call("jax.jit", wide, r#", "context": {"x64": true}"#)];
+    let explained = read(&lines);
+    let last = &explained.calls[2];
+    assert_eq!(last.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let (mut found, causes) = said(&explained);
+    found.sort_by_key(|found| found.starts_with("dtype"));
+    assert_eq!(found, expected, "{explained:#?}");
+    assert!(causes.iter().all(|cause| *cause == "flags"), "{causes:?}");
+    assert!(last.tried.as_ref().is_some_and(|tried| tried.mends && tried.minimal), "{explained:#?}");
+}
+
+/// A method that is taken of its object anew is another function to the fast path alone, as long as an earlier one is there.
+#[test]
+fn a_function_that_is_equal_to_an_earlier_one() {
+    let news = r#""objects": {"net_1": {"object": {"called": "<Net>"}},
+        "m_1": {"method": {"of": {"ref": "net_1"}, "name": "Net.f"}}, "m_2": {"method": {"of": {"ref": "net_1"}, "name": "Net.f"}},
+        "m_3": {"method": {"of": {"ref": "net_1"}, "name": "Net.f"}}}, "#;
+    let of = |method: u32, missed: &str| {
+        format!(
+            r#"{{{} "api": "jax.jit", "name": "f", "at": "a.py:1", "from": "a.py:9", "wrapper": "w_{method}", "missed": [{missed}],
+                "call": {{"function": {{"ref": "m_{method}"}}, "args": ["f32[2]"]}}}}"#,
+            if method == 1 { news } else { "" }
+        )
+    };
+    let explained = read(&[of(1, TRACED), of(2, r#""dispatch""#), of(3, r#""dispatch""#)]);
+    let (found, causes) = said(&explained);
+    assert!(found[0].starts_with("function: another"), "{explained:#?}");
+    assert_eq!(causes, ["an-equal-function"], "{explained:#?}");
+    let patterns: Vec<_> = explained.patterns.iter().map(|it| (it.id.as_str(), it.compiles, it.saves)).collect();
+    assert_eq!(patterns, [("equal-functions-in-a-loop", 0, 0)], "{explained:#?}");
+}
+
+/// A helper of a library that makes a loop of what it is given makes one for each solver, and another one for one that is made anew.
+#[rstest]
+#[case::two_solvers(&["a.py:1", "a.py:2"], 0)]
+#[case::one_solver(&["a.py:1", "a.py:1", "a.py:1"], 2)]
+#[case::one_after_the_other(&["a.py:1", "a.py:2", "a.py:1"], 1)]
+fn loops_of_one_helper(#[case] closed_over: &[&str], #[case] again: usize) {
+    let call = |(i, place): (usize, &&str)| {
+        format!(
+            r#"{{"api": "lax.while_loop", "name": "lax.while_loop", "at": "lib.py:5", "from": "lib.py:6", "missed": [{TRACED}],
+                "objects": {{"cond_{i}": {{"def": {{"name": "cond at lib.py:4", "returns": false}}}}, "body_{i}": {{"def": {{"name": "body at lib.py:5"}}}}}},
+                "outside": {{"cond_{i}": {{"most": "9"}}, "body_{i}": {{"step": "<lambda> at {place}"}}}},
+                "call": {{"args": [{{"ref": "cond_{i}"}}, {{"ref": "body_{i}"}}, "f32[]"]}}}}"#
+        )
+    };
+    let explained = read(&closed_over.iter().enumerate().map(call).collect::<Vec<_>>());
+    assert_eq!(explained.calls.iter().filter(|call| call.is_again()).count(), again, "{explained:#?}");
+}
