@@ -59,7 +59,8 @@ fn find<'c>(value: &'c Value, case: &'c Case, found: &mut Vec<Option<&'c Name>>)
     }
 }
 
-fn reference(value: &Value) -> Option<&Name> {
+/// The name of what is referred to.
+pub(super) fn reference(value: &Value) -> Option<&Name> {
     match value {
         Value::Form(form) => match &**form {
             Form::Ref(name) => Some(name),

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde::Deserialize;
 
+use super::inside::reference;
 use crate::case::{Call, Class, ClearScope, Effect, Layer, LayerSet, Name, Value, Via, text};
 use crate::spec::Version;
 use crate::target::{CallObservation, RaisedError};
@@ -398,6 +399,7 @@ impl Recording {
     /// one is another function, unless it takes the place of one that is gone, and no cache was cleared in between.
     fn numbered_functions(&self) -> Vec<usize> {
         let mut numbers = Vec::new();
+        let closed_over = self.closed_over();
         // With the wrapper, and how often caches had been cleared when it was called last.
         let mut made: HashMap<_, Vec<(Option<&Name>, usize, usize)>> = HashMap::new();
         let (mut gone, mut count, mut cleared): (HashSet<&Name>, usize, usize) = Default::default();
@@ -412,7 +414,8 @@ impl Recording {
             };
             gone.extend(&line.ended);
             let Recorded { api, name, at, wrapper, .. } = &line.recorded;
-            let (here, wrapper) = (made.entry((api, name, at)).or_default(), wrapper.as_ref());
+            let made_of = &closed_over[numbers.len()];
+            let (here, wrapper) = (made.entry((api, name, at, made_of)).or_default(), wrapper.as_ref());
             let known = here.iter().position(|(other, ..)| *other == wrapper);
             let is_left = |(other, _, last): &(Option<&Name>, usize, usize)| {
                 *last == cleared && other.is_some_and(|other| gone.contains(other))
@@ -426,6 +429,21 @@ impl Recording {
             numbers.push(here[place].1);
         }
         numbers
+    }
+
+    /// For each call of a loop of `jax.lax` the functions that its own ones close over: a helper that makes loops of what it is given
+    /// makes another one of each.
+    fn closed_over(&self) -> Vec<Vec<&str>> {
+        let reads: HashMap<&str, &IndexMap<String, String>> =
+            self.news().flat_map(|news| &news.outside).map(|(name, it)| (name.as_str(), it)).collect();
+        let calls: Vec<_> = self.calls().collect();
+        let of_call = |(i, recorded): (usize, &&Recorded)| {
+            let given = self.described(&calls, i).filter(|_| recorded.api.starts_with("lax."));
+            let named = given.into_iter().flat_map(|call| &call.args).filter_map(reference);
+            let read = named.filter_map(|name| reads.get(name.as_str())).flat_map(|reads| reads.values());
+            read.map(String::as_str).filter(|text| is_of_a_function(text)).collect()
+        };
+        calls.iter().enumerate().map(of_call).collect()
     }
 
     /// The same, and where a place makes wrapper after wrapper, each used up before the next, they are one function: what is in a
@@ -464,6 +482,13 @@ impl Recording {
         apis.dedup();
         apis
     }
+}
+
+/// Whether what is read from outside is a function, as a recording writes one: `step at a.py:3`, in an object perhaps.
+fn is_of_a_function(text: &str) -> bool {
+    let ends_so = |rest: &str| rest.trim_end_matches('>').ends_with(|c: char| c.is_ascii_digit());
+    !text.starts_with(['\'', '"'])
+        && text.rsplit_once(" at ").is_some_and(|(_, rest)| rest.contains(':') && ends_so(rest))
 }
 
 fn given(lines: &[Line]) -> Vec<Result<usize, String>> {
