@@ -50,3 +50,11 @@ def early():
 
 
 print(early(), early(), early())
+
+
+def with_table(table):
+    return jax.jit(lambda x: x * table["a"])
+
+
+for table in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"b": 3, "a": 1}):
+    print(with_table(table)(x))

@@ -24,7 +24,7 @@ from .errors import Unsupported
 from .options import jit_options
 from .parameters import NAME, params_of
 from .record import Recorder, equal, identifier, is_axis, is_module, placement, tracer, written_aval
-from .source import body, function_text, is_outside, own_name
+from .source import NOTHING, body, function_text, held_by, is_outside, own_name, stored
 from .texts import from_outside, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
@@ -193,7 +193,7 @@ class Objects(Recorder):
         if is_plain(value):
             return self.value(value)
         if isinstance(value, enum.Enum) and (form := _enum(type(value), value)) is not None:
-            return {"new": {"class": self._class(value, form), "member": value.name}}
+            return {"new": {"class": self._class(value, form), "member": stored(value, "_name_")}}
         if (form := _number_type(value)) is not None:
             return form
         if (text := parsed.written(value)) is not None:
@@ -237,7 +237,7 @@ class Objects(Recorder):
         for path in attributes:
             part = value
             for attribute in path.split("."):
-                held = _held_by(part)
+                held = held_by(part)
                 if held is None or attribute not in held:
                     break
                 part = held[attribute]
@@ -276,7 +276,7 @@ class Objects(Recorder):
         if isinstance(value, types.FunctionType):
             self.objects[name] = {"def": {"name": function_text(value), **self._params(value)}}
         elif isinstance(value, types.MethodType):
-            called = getattr(value.__func__, "__qualname__", type(value.__func__).__name__)
+            called = stored(value.__func__, "__qualname__", type(value.__func__).__name__)
             self.objects[name] = {"method": {"of": self.one(value.__self__), "name": called, **self._params(value)}}
         elif _stands_for(value, inner):
             named = value if self.given is None else value.__wrapped__
@@ -334,7 +334,7 @@ class Objects(Recorder):
     def _record(self, value: Any, fields: list[str]) -> dict[str, Any]:
         """A dataclass that is no node of a tree, by its fields, so that the one that differs has its name."""
         made = self._class_of(type(value), ("record",), {"plain_dataclass": {"fields": fields, "frozen": True}})
-        return {"new": {"class": made, "fields": {name: self._named(getattr(value, name)) for name in fields}}}
+        return {"new": {"class": made, "fields": {name: self._named(stored(value, name)) for name in fields}}}
 
     def _equal_to_others(self, value: Any) -> dict[str, Any]:
         """An instance whose value says which others it is equal to."""
@@ -480,9 +480,9 @@ class Objects(Recorder):
                 children, _ = default_registry.flatten_one_level(value)
             except (TypeError, ValueError):
                 return self._named(value)
-            fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+            fields = {field.name: stored(value, field.name, NOTHING) for field in dataclasses.fields(value)}
             data = _data_fields(value, fields, list(children))
-            if data is not None and all(map(NAME.match, fields)):
+            if data is not None and all(part is not NOTHING for part in fields.values()) and all(map(NAME.match, fields)):
                 meta = [name for name in fields if name not in data]
                 form: dict[str, Any] = {"dataclass": {"data": data, "meta": meta}}
                 parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
@@ -505,16 +505,7 @@ def is_cell(value: Any) -> bool:
     """Whether it is compared by identity, and what it holds can be looked at."""
     made = type(value)
     is_compared = made.__eq__ is not object.__eq__ or made.__hash__ is not object.__hash__
-    return not is_compared and not callable(value) and type(getattr(value, "__dict__", None)) is dict
-
-
-def _held_by(value: Any) -> dict[str, Any] | None:
-    """What an object holds; what a property or its `__getattr__` would do is the program's own code."""
-    try:
-        held = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return None
-    return held if type(held) is dict else None
+    return not is_compared and not callable(value) and held_by(value) is not None
 
 
 def _token(part: Any) -> Any:
@@ -572,10 +563,10 @@ def _is_hashed_by_identity(value: Any) -> bool:
 def _equals_its_like(value: Any) -> bool:
     """Whether `==` of the object's class looks at what it holds: at its attributes, in another instance."""
     made = type(value)
-    if made.__new__ is not object.__new__ or hasattr(made, "__del__") or not hasattr(value, "__dict__"):
+    if made.__new__ is not object.__new__ or hasattr(made, "__del__") or (held := held_by(value)) is None:
         return True
     like = object.__new__(made)
-    like.__dict__.update(value.__dict__)
+    object.__getattribute__(like, "__dict__").update(held)
     return equal(value, like)
 
 
@@ -590,8 +581,8 @@ def _compared_fields(value: Any) -> list[str] | None:
         field.compare and field.hash is None and NAME.match(field.name) for field in fields
     ):
         return None
-    parts = {field.name: getattr(value, field.name, None) for field in fields}
-    if any(isinstance(part, np.ndarray) or _has_arrays(part) for part in parts.values()):
+    parts = {field.name: stored(value, field.name, NOTHING) for field in fields}
+    if any(part is NOTHING or isinstance(part, np.ndarray) or _has_arrays(part) for part in parts.values()):
         return None
     if _file_of(made.__hash__) != "<string>":
         # A library can stand around it: what flax.linen does to the methods of its Modules.
@@ -627,10 +618,10 @@ def _has_arrays(value: Any) -> bool:
 
 def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
     """The class of an enum's member as a case writes it; None if it is no plain one, whose members are compared by identity."""
-    names = [member.name for member in made]
+    names = [stored(member, "_name_") for member in made]
     if made.__eq__ is not object.__eq__ or made.__hash__ is not enum.Enum.__hash__:
         return None
-    return {"enum": names} if value.name in names and all(map(NAME.match, names)) else None
+    return {"enum": names} if stored(value, "_name_") in names and all(map(NAME.match, names)) else None
 
 
 def _subclass(value: np.ndarray) -> str:
@@ -699,6 +690,6 @@ def _is_mapping(value: Any) -> bool:
 
 def _stands_for(value: Any, inner: Any) -> bool:
     """Whether the object is another function to jax, with the parameters of the inner one: what `nnx.jit` gives to `jax.jit`."""
-    wrapped = getattr(value, "__wrapped__", None)
-    is_it = isinstance(inner, types.FunctionType) and (wrapped is inner or getattr(wrapped, "__func__", None) is inner)
+    wrapped = stored(value, "__wrapped__")
+    is_it = isinstance(inner, types.FunctionType) and (wrapped is inner or stored(wrapped, "__func__") is inner)
     return is_it and type(value).__module__.startswith("flax.") and type(value).__eq__ is object.__eq__

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import types
 from collections.abc import Callable
 from typing import Any
 
-from .source import is_program
+from .source import is_program, stored
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 """A name that a case can have."""
@@ -16,6 +17,10 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 def _signature(function: Callable[..., Any], given: tuple[Any, Any] | None) -> inspect.Signature | None:
     """The parameters by which jax names arguments: those of what `functools.wraps` says that the function stands around, if that
     is called alike. A loop gives its functions what it likes, so that they are called by their own."""
+    called = stored(type(function), "__call__")
+    if isinstance(called, types.FunctionType) and not any(stored(function, name) for name in ("__wrapped__", "__signature__")):
+        # To look for what isn't there is to run its `__getattr__`.
+        function = types.MethodType(called, function)
     try:
         inner = inspect.signature(function)
         if not hasattr(function, "__wrapped__"):
@@ -25,7 +30,7 @@ def _signature(function: Callable[..., Any], given: tuple[Any, Any] | None) -> i
         return None
     if given is None:
         return own
-    written = getattr(function, "__code__", None)
+    written = stored(function, "__code__")
     kinds = {parameter.kind for parameter in own.parameters.values()}
     if (
         written is not None

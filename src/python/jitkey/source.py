@@ -24,6 +24,59 @@ LIBRARY = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, os.path.dirn
 """Where code is no program's own."""
 
 
+def held_by(value: Any) -> dict[str, Any] | None:
+    """What an object holds; what a property or its `__getattr__` would do is the program's own code."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return held if type(held) is dict else None
+
+
+def stored(value: Any, name: str, default: Any = None) -> Any:
+    """What is under the name in an object, in its slots or in its class. A property runs if a library wrote it, as equinox does
+    `__wrapped__`; one of the program's is its own code, as a `__getattr__` is."""
+    held, made = held_by(value), type(value)
+    if held is not None and name in held:
+        return held[name]
+    is_class = isinstance(value, type)
+    for base in (*_bases(value), *_bases(made)) if is_class else _bases(made):
+        found = type.__getattribute__(base, "__dict__").get(name, NOTHING)
+        if found is NOTHING:
+            continue
+        if type(found) in (types.MemberDescriptorType, types.GetSetDescriptorType):
+            # How Python finds what is in a slot, and what its own classes have; there can be nothing.
+            return _got(found, value, made, default)
+        if not hasattr(type(found), "__get__") or isinstance(found, types.FunctionType):
+            return found
+        if _is_written_by_program(found):
+            return default
+        return _got(found, None, value, default) if is_class and base in _bases(value) else _got(found, value, made, default)
+    return default
+
+
+def _bases(made: type) -> tuple[type, ...]:
+    bases: tuple[type, ...] = type.__getattribute__(made, "__mro__")
+    return bases
+
+
+def _got(descriptor: Any, value: Any, made: type, default: Any) -> Any:
+    try:
+        return descriptor.__get__(value, made)
+    except Exception:  # A library can look at what isn't there yet.
+        return default
+
+
+def _is_written_by_program(descriptor: Any) -> bool:
+    """Whether to ask a descriptor is to run the program's own code: its `__get__`, or what a property calls."""
+    runs = (getattr(type(descriptor), "__get__", None), stored(descriptor, "fget"), stored(descriptor, "func"))
+    return any(isinstance(one, types.FunctionType) and _is_of_program(one.__code__.co_filename) for one in runs)
+
+
+NOTHING: Any = object()
+"""Stands for what isn't there, or can't be had without the program's own code."""
+
+
 def body(function: Any) -> Any:
     """The Python function inside partials, methods and wrappers, those that jax makes included (`jax.grad`)."""
     for _ in range(16):
@@ -31,8 +84,10 @@ def body(function: Any) -> Any:
             function = function.func
         elif isinstance(function, types.MethodType):
             function = function.__func__
-        elif hasattr(function, "__wrapped__") and not (isinstance(function, types.FunctionType) and is_program(function.__code__)):
-            function = function.__wrapped__
+        elif (inner := stored(function, "__wrapped__")) is not None and not (
+            isinstance(function, types.FunctionType) and is_program(function.__code__)
+        ):
+            function = inner
         elif type(function) is _JITTED:
             # A copy of a jitted function has no attributes.
             function = function.__getstate__().get("fun")
@@ -52,10 +107,10 @@ def is_program(written: types.CodeType) -> bool:
 def has_public(function: Any) -> bool:
     """Whether a function in it is what its public name in its module stands for: what is around that was put there by another."""
     for _ in range(16):
-        module, name = getattr(function, "__module__", None), getattr(function, "__name__", "_")
-        if not name.startswith("_") and getattr(sys.modules.get(str(module)), name, None) is function:
+        module, name = stored(function, "__module__"), stored(function, "__name__")
+        if isinstance(name, str) and not name.startswith("_") and getattr(sys.modules.get(str(module)), name, None) is function:
             return True
-        function = function.func if isinstance(function, functools.partial) else getattr(function, "__wrapped__", None)
+        function = function.func if isinstance(function, functools.partial) else stored(function, "__wrapped__")
     return False
 
 
@@ -67,7 +122,7 @@ def is_made(function: Any) -> bool:
 def is_wrapper(value: Any) -> bool:
     """Whether it is an object that stands around a function, as what `eqx.filter_grad` returns, and no function itself."""
     is_plain = isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
-    return not is_plain and not isinstance(value, type) and hasattr(value, "__wrapped__")
+    return not is_plain and not isinstance(value, type) and stored(value, "__wrapped__") is not None
 
 
 def transformations(function: Any) -> list[types.CodeType]:
@@ -105,7 +160,7 @@ def code(function: Any) -> types.CodeType | None:
     """The code that runs when the function is called, if it is Python's."""
     inner = body(function)
     if not isinstance(inner, types.FunctionType):
-        inner = body(getattr(type(inner), "__call__", None))
+        inner = body(stored(type(inner), "__call__"))
     return inner.__code__ if isinstance(inner, types.FunctionType) else None
 
 
@@ -114,7 +169,7 @@ def written_at(function: Any) -> types.CodeType | None:
     has."""
     inner = body(function)
     if not isinstance(inner, types.FunctionType):
-        inner = body(getattr(type(inner), "__call__", None))
+        inner = body(stored(type(inner), "__call__"))
     for _ in range(16):
         around = getattr(inner, "__wrapped__", None)
         if not (isinstance(inner, types.FunctionType) and isinstance(around, types.FunctionType)):
@@ -132,7 +187,7 @@ def codes(functions: list[Any]) -> frozenset[types.CodeType]:
 
 def own_name(value: Any) -> str:
     """What an object is called; by its class if it has no name of its own."""
-    name = getattr(value, "__name__", None)
+    name = stored(value, "__name__")
     return name if isinstance(name, str) else type(value).__name__
 
 
@@ -190,7 +245,10 @@ def _is_of_program(file: str) -> bool:
     return not (_is_hook(file) or file.startswith(_INSTALLED))
 
 
-_INSTALLED = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib", "stdlib")} | {"<"})
+_PACKAGES = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib")})
+"""Where libraries are that aren't Python's own."""
+
+_INSTALLED = (*_PACKAGES, sysconfig.get_path("stdlib") + os.sep, "<")
 """Where no program is, and how the names of files begin that are none."""
 
 
@@ -216,12 +274,17 @@ def is_called_by_program() -> bool:
     return frame is not None and is_program(frame.f_code)
 
 
-def is_asked_by_library() -> bool:
-    """Whether equinox or flax makes the call, as they do to learn shapes."""
+def asked_by() -> str | None:
+    """Which kind of library makes the call, as they do to learn shapes: "hook" for equinox and flax, which trace what they have made
+    themselves, and "library" for another one that is installed. None if the program makes it, by way of Python's own library perhaps."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(LIBRARY):
         frame = frame.f_back
-    return frame is not None and _is_hook(frame.f_code.co_filename)
+    if frame is None:
+        return None
+    if _is_hook(frame.f_code.co_filename):
+        return "hook"
+    return "library" if frame.f_code.co_filename.startswith(_PACKAGES) else None
 
 
 def _is_hook(file: str) -> bool:
@@ -286,5 +349,5 @@ def _params(written: types.CodeType) -> tuple[str, ...]:
 def _method(made: type, name: str) -> types.CodeType | None:
     """The code of the class's method, or of its property."""
     found = next((vars(base)[name] for base in made.__mro__ if name in vars(base)), None)
-    inner = found.fget if isinstance(found, property) else body(getattr(found, "__func__", found))
+    inner = found.fget if isinstance(found, property) else body(stored(found, "__func__", found))
     return inner.__code__ if isinstance(inner, types.FunctionType) else None

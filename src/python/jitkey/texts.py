@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .source import body, function_text
+from .source import NOTHING, body, function_text, held_by, stored
 
 TEXT = 240
 """Characters of an object's text, at most."""
@@ -53,17 +53,20 @@ def is_plain(value: Any) -> bool:
 
 def text_of(value: Any, depth: int = DEPTH) -> str:
     """An object for a reader, without what its `__repr__` would do."""
-    if isinstance(value, (np.dtype, type)):
+    if isinstance(value, type):
+        # Its class can have a text of its own.
+        return type.__repr__(value)[:TEXT]
+    if isinstance(value, np.dtype):
         return str(value)[:TEXT]
     if isinstance(value, enum.Enum):
-        return f"{type(value).__name__}.{value.name}"[:TEXT]
+        return f"{type(value).__name__}.{stored(value, '_name_')}"[:TEXT]
     if isinstance(value, _SPEAK_FOR_THEMSELVES) and type(value).__module__.partition(".")[0] in _THEIR_MODULES:
         return repr(value)[:TEXT]
     if isinstance(value, types.BuiltinFunctionType):
         return f"<function {value.__qualname__}>"
     if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)[:PARTS]}
-        shown = [f"{name}={_part(part, depth)}" for name, part in fields.items()]
+        fields = {field.name: stored(value, field.name, NOTHING) for field in dataclasses.fields(value)[:PARTS]}
+        shown = [f"{name}={'…' if part is NOTHING else _part(part, depth)}" for name, part in fields.items()]
         return f"{type(value).__name__}({', '.join(shown)})"[:TEXT]
     if isinstance(value, jax.tree_util.PyTreeDef):
         return f"PyTreeDef({_treedef_text(value) if value.num_nodes <= PARTS else '…'})"[:TEXT]
@@ -79,7 +82,9 @@ def text_of(value: Any, depth: int = DEPTH) -> str:
             return (text if type(value) is set else f"{type(value).__name__}({text})")[:TEXT]
         parts = [item for pair in dict.items(value) for item in pair] if base is dict else list(base.__iter__(value))
         if all(map(is_plain, parts)):
-            text = base.__repr__(value)
+            # As equal ones are in any order, but for those that keep theirs.
+            is_sorted = base is dict and type(value).__eq__ is dict.__eq__
+            text = base.__repr__(dict(sorted(dict.items(value), key=repr)) if is_sorted else value)
             is_said = type(value) is base or text.startswith(type(value).__name__)
             return (text if is_said else f"{type(value).__name__}({text})")[:TEXT]
     return f"<{type(value).__name__}>"
@@ -100,8 +105,8 @@ def _treedef_text(treedef: Any) -> str:
 
 def value_text(value: Any) -> str:
     """An object that is equal to some, by what it holds."""
-    text, held = text_of(value), getattr(value, "__dict__", None)
-    if text != f"<{type(value).__name__}>" or type(held) is not dict:
+    text, held = text_of(value), held_by(value)
+    if text != f"<{type(value).__name__}>" or held is None:
         return text
     shown = {name: _part(part) for name, part in itertools.islice(held.items(), PARTS)}
     if all(part == "…" for part in shown.values()):
@@ -112,7 +117,7 @@ def value_text(value: Any) -> str:
 def identity_text(value: Any) -> str:
     """An object that is equal to itself alone, with what it holds of that which can be said in few words."""
     text, name = text_of(value), type(value).__name__
-    shown = {attribute: _part(part) for attribute, part in itertools.islice(value.__dict__.items(), PARTS)}
+    shown = {attribute: _part(part) for attribute, part in itertools.islice((held_by(value) or {}).items(), PARTS)}
     parts = [f"{attribute}={part}" for attribute, part in shown.items() if part != "…"]
     return f"<{name} {', '.join(parts)}"[: TEXT - 1] + ">" if parts and text == f"<{name}>" else text
 
@@ -137,11 +142,11 @@ def from_outside(function: Any) -> dict[str, str]:
     found: dict[str, Any] = {}
     try:
         if isinstance(function, functools.partial):
-            written = getattr(function.func, "__code__", None)
+            written = stored(function.func, "__code__") or stored(stored(function.func, "__func__"), "__code__")
             names = written.co_varnames[: written.co_argcount] if written is not None else ()
             names = names[1:] if isinstance(function.func, types.MethodType) else names
             found = dict(zip(names, function.args, strict=False)) | function.keywords
-        elif isinstance(function, types.MethodType) and type(held := getattr(function.__self__, "__dict__", None)) is dict:
+        elif isinstance(function, types.MethodType) and (held := held_by(function.__self__)) is not None:
             found = {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS) if _is_short(value) and is_plain(value)}
         said = {name: _outside(value) for name, value in (_read(body(function)) | found).items()}
     except Exception:  # What is looked at raises.
