@@ -8,6 +8,7 @@ import functools
 import os
 import tempfile
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -92,6 +93,46 @@ def step(weights, batch):
 
 step(jnp.ones(2), jnp.ones(2))
 step(jnp.ones(2), jnp.ones(1))
+
+# A node without keys of its own holds its children in attributes; one that holds an object twice doesn't say which is which.
+@jax.tree_util.register_pytree_node_class
+class Pair:
+    __slots__ = ("left", "right")
+
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+    def tree_flatten(self):
+        return (self.left, self.right), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+
+def shifted(by, x, scale):
+    return x * scale + by
+
+
+run = jax.jit(lambda f, x: f(x))
+take = jax.jit(lambda it: 0)
+for length in (2, 1):
+    run(jax.tree_util.Partial(shifted, jnp.ones(length), scale=jnp.ones(2)), jnp.ones(2))
+    take(Pair(jnp.ones(2), [jnp.ones(length)]))
+    same = jnp.ones(length)
+    take({"pair": Pair(same, same)})
+
+
+class Noted(eqx.Module):
+    index: eqx.nn.StateIndex
+
+    def __init__(self, length):
+        self.index = eqx.nn.StateIndex(jnp.zeros(length))
+
+
+stateful = eqx.filter_jit(lambda state: 0)
+for length in (2, 3):
+    stateful(eqx.nn.make_with_state(Noted)(length)[1])
 
 # A loop over batches is one of jax.lax's like any other.
 if jax.__version_info__ >= (0, 4, 31):

@@ -22,6 +22,7 @@ from jax._src.tree_util import default_registry
 
 from .dtypes import dtype_name
 from .errors import Unsupported
+from .source import NOTHING, held_by, stored
 
 _IMPLEMENTATIONS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
 
@@ -162,8 +163,24 @@ def _keys(node: Any) -> list[str] | None:
         return None
     keys = [path[0] for path, _ in keyed]
     if not keys or any(isinstance(key, jax.tree_util.FlattenedIndexKey) for key in keys):
-        return None
+        return _attributes(node, [child for _, child in keyed])
     return [jax.tree_util.keystr((key,)) for key in keys]
+
+
+def _attributes(node: Any, children: list[Any]) -> list[str] | None:
+    """The attributes of a node that hold its children, or the items of a dict in one, as those of a `functools.partial` or of equinox's
+    `State`; None if one of them is in none, or in several."""
+    slots = {name for base in type(node).__mro__ for name, it in vars(base).items() if type(it) is types.MemberDescriptorType}
+    held = {name: stored(node, name, NOTHING) for name in sorted(slots)} | (held_by(node) or {})
+    names: dict[int, list[str]] = {}
+    for name, part in held.items():
+        names.setdefault(id(part), []).append(f".{name}")
+        for key, item in part.items() if type(part) is dict else ():
+            if type(key) in (str, int):
+                names.setdefault(id(item), []).append(f".{name}[{key!r}]")
+    found = [names.get(id(child), []) for child in children]
+    keys = [named[0] for named in found if len(named) == 1]
+    return keys if children and len(set(keys)) == len(children) else None
 
 
 def is_module(value: Any) -> bool:
