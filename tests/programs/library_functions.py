@@ -1,5 +1,8 @@
 """Functions of libraries under jit, and what equinox and the program itself trace ahead of time."""
 
+import os
+import sysconfig
+
 import equinox as eqx
 import flax.linen as nn
 import jax
@@ -57,3 +60,13 @@ mlp(vector)
 where = jax.jit(jnp.where)
 where(True, vector, 0.0)
 where(jnp.array(True), vector, 0.0)
+
+# Another library traces the program's functions to learn what they return, which is no call; what that leaves serves one.
+probed = jax.jit(lambda x: x * 3)
+helper = {"jax": jax}
+code = "def shape_of(fun, *args):\n    return jax.eval_shape(fun, *args)\n"
+exec(compile(code, os.path.join(sysconfig.get_path("purelib"), "shapes.py"), "exec"), helper)
+for _ in range(3):
+    helper["shape_of"](lambda x: probed(x), vector)
+    helper["shape_of"](probed, longer)
+probed(longer)

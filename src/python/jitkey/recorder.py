@@ -41,13 +41,13 @@ from .options import OfTheCall, filter_jit_options, jit_options, set_mesh
 from .parameters import NAME
 from .record import explicit_axes, is_module
 from .source import (
+    asked_by,
     attributes,
     body,
     caller,
     code,
     codes,
     has_public,
-    is_asked_by_library,
     is_called_by_program,
     is_made,
     is_program,
@@ -195,7 +195,11 @@ class Recording:
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
         wrapped = self._wrapper(api, wrapper)
-        if wrapped is None or (via in ("trace", "eval_shape") and is_asked_by_library()):
+        by = asked_by() if wrapped is not None and via in ("trace", "eval_shape") else None
+        if by == "library":
+            # It is no call of the program's, and can leave the jaxpr of one of its functions.
+            self.traced(api, wrapper, args, kwargs, via)
+        if wrapped is None or by is not None:
             return original(wrapper, *args, **kwargs)
         local.inside = True
         try:
@@ -396,20 +400,36 @@ class Recording:
                 return None
             parts: list[Any] = [self._leaf_signature(static) for static in statics]
             add, known, number_of = parts.append, self._alike.by_id.get, self._alike.number
-            sharding = stands = None
+            last = looks = sharding = mesh = spec = kind = stands = None
             for leaf in leaves:
                 if type(leaf) is ArrayImpl and not leaf.is_deleted():
+                    # Most are like the one before, stand where it does, and aren't committed. What was made anew for each of them is
+                    # compared with that one, which is faster than to look for it.
                     aval = leaf.aval
-                    found = known(id(aval))
-                    add(number_of(aval) if found is None else found[1])
-                    # Most stand where the one before does, and aren't committed.
+                    if aval is not last:
+                        found = known(id(aval))
+                        if found is not None:
+                            looks = found[1]
+                        elif last is None or aval != last:
+                            looks = number_of(aval)
+                        last = aval
+                    add(looks)
                     here = leaf.sharding
                     if here is not sharding:
-                        found, sharding = known(id(here)), here
-                        number = number_of(here) if found is None else found[1]
-                        if number != stands:
-                            add(number)
-                            stands = number
+                        sharding, is_named = here, type(here) is NamedSharding
+                        # As `_parts_of_sharding` compares them.
+                        if not (
+                            is_named
+                            and here.mesh is mesh
+                            and (here.spec is spec or here.spec == spec)
+                            and getattr(here, _MEMORY_KIND) == kind
+                        ):
+                            found = known(id(here))
+                            number = number_of(here) if found is None else found[1]
+                            mesh, spec, kind = _parts_of_sharding(here) if is_named else (None, None, None)
+                            if number != stands:
+                                add(number)
+                                stands = number
                     if leaf._committed:
                         add(True)
                 elif isinstance(leaf, jax.core.Tracer):
@@ -668,7 +688,11 @@ def _is_known_by_type(leaf: Any) -> bool:
     return kind in (float, bool, complex) or (isinstance(leaf, np.generic) and leaf.dtype.kind in "biufc")
 
 
-_parts_of_sharding = attrgetter("mesh", "spec", "memory_kind")
+_MEMORY_KIND = "_memory_kind" if "_memory_kind" in NamedSharding.__annotations__ else "memory_kind"
+"""Where a sharding has it; `memory_kind` is a property, which takes longer."""
+
+_parts_of_sharding = attrgetter("mesh", "spec", _MEMORY_KIND)
+"""What tells two of them apart."""
 
 
 class _Alike:
