@@ -61,6 +61,7 @@ fn outside(group: &Group<'_>) -> Vec<(String, String, String)> {
             others.insert(shortened(&found.after));
         }
     }
+    let more = read.len().saturating_sub(KINDS);
     let rows = read.into_values().take(KINDS).map(|(call, found, others)| {
         let mut row = row(found);
         if call != group.first().number {
@@ -71,7 +72,8 @@ fn outside(group: &Group<'_>) -> Vec<(String, String, String)> {
         }
         row
     });
-    rows.collect()
+    let more = (more > 0).then(|| (format!("and {more} more"), String::new(), String::new()));
+    rows.chain(more).collect()
 }
 
 /// How the text of what looks as before and isn't the same begins.

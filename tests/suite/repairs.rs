@@ -156,6 +156,24 @@ fn what_a_function_was_made_anew_for_is_said() {
     assert!(said.contains("    k  from outside  now 2, before 1; later 0\n"), "{said}");
 }
 
+/// Of much that functions read few rows are shown, and of the others how many there are.
+#[test]
+fn what_is_read_beside_that_is_counted() {
+    let of = |function: u32| {
+        let reads: Vec<_> = (0..15).map(|i| format!(r#""k{i}": "{function}""#)).collect();
+        format!(
+            r#"{{"api": "jax.jit", "name": "step", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{function}",
+                "objects": {{"step_{function}": {{"def": {{"name": "step at a.py:1", "params": ["x"]}}}}}},
+                "outside": {{"step_{function}": {{{}}}}},
+                "call": {{"function": {{"ref": "step_{function}"}}, "args": ["f32[2]"]}}}}"#,
+            reads.join(", ")
+        )
+    };
+    let said = text(&read(&[of(1), of(2), of(3)]), Style::PLAIN);
+    let rows = said.lines().filter(|line| line.contains("from outside")).count();
+    assert!(rows == 12 && said.contains("    and 3 more\n"), "{said}");
+}
+
 /// A repair of the trace alone leaves what the layers below have keys of their own for.
 #[rstest]
 #[case::committed("f32[2]@0", LayerSet::NONE.with(Layer::Lower).with(Layer::Compile), &["committed of x"])]
