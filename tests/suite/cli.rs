@@ -186,14 +186,20 @@ fn predict_reads_bare_cases_and_says_why() {
 }
 
 #[rstest]
-#[case::reals("f32[2]", "f64[2]", &["jax_enable_x64"])]
-#[case::complex("c64[]", "c128[]", &["jax_enable_x64"])]
-#[case::another_dtype("i8[]", "i64[]", &["dtype", "jax_enable_x64"])]
-fn what_a_flag_makes_wider_is_said_once(#[case] before: &str, #[case] after: &str, #[case] components: &[&str]) {
+#[case::number("1.0", "1.0", &["jax_enable_x64"])]
+#[case::numpy("'np:f64[2]'", "'np:f64[2]'", &["jax_enable_x64"])]
+#[case::reals("'f32[2]'", "'f64[2]'", &["dtype", "jax_enable_x64"])]
+#[case::complex("'c64[]'", "'c128[]'", &["dtype", "jax_enable_x64"])]
+#[case::another_dtype("'i8[]'", "'i64[]'", &["dtype", "jax_enable_x64"])]
+fn what_a_flag_makes_wider_of_itself_is_said_once(
+    #[case] before: &str,
+    #[case] after: &str,
+    #[case] components: &[&str],
+) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.yaml");
     let flag = "context: {flags: {jax_enable_x64: true}}";
-    fs::write(&file, format!("steps: [{{call: {{args: ['{before}']}}}}, {{call: {{args: ['{after}'], {flag}}}}}]"))
+    fs::write(&file, format!("steps: [{{call: {{args: [{before}]}}}}, {{call: {{args: [{after}], {flag}}}}}]"))
         .unwrap();
     let output = jitkey(&["predict", file.to_str().unwrap(), "--api", "jax.jit"]);
     let line: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
