@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use super::text::{Style, definitions, grouped, steps};
 use crate::check::{Fate, Fates};
 
+/// So many rules are named that the control differs from.
+const NAMED: usize = 5;
+
 /// What came of each mutant: the rules that found it, after how many pairs, and the smallest case; and the sum of it.
 #[must_use]
 pub fn text(fates: &Fates<'_>, seconds: Option<f64>, style: Style) -> String {
@@ -35,7 +38,12 @@ pub fn text(fates: &Fates<'_>, seconds: Option<f64>, style: Style) -> String {
     let (colour, verdict) = if differs == 0 {
         (style.good, "no finding".to_owned())
     } else {
-        (style.bad, format!("{differs} findings: {}", fates.control_differs.join(", ")))
+        let mut rules = fates.control_differs.clone();
+        rules.dedup();
+        let more = rules.len().saturating_sub(NAMED);
+        rules.truncate(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (style.bad, format!("{differs} findings: {}{more}", rules.join(", ")))
     };
     let _ = writeln!(
         text,
