@@ -117,14 +117,16 @@ impl Key {
     #[must_use]
     pub fn differences(&self, earlier: &Self, table: &Table) -> (Vec<Difference>, usize) {
         let (parts, earlier_parts) = (self.parts(table), earlier.parts(table));
-        let Compared { mut found, counterparts, incomparable } = compared(&trees(&earlier_parts), &trees(&parts));
+        let Compared { mut found, counterparts, in_trees, incomparable } =
+            compared(&trees(&earlier_parts), &trees(&parts));
         let before: HashMap<Place, Piece<'_>> = places(&earlier_parts).collect();
         let mut rest: HashSet<&Place> = before.keys().collect();
         for (place, after) in places(&parts) {
             let Place(path, nth) = &place;
             let counterpart = match counterparts.get(path) {
                 Some(path) => before.get(&Place(path.clone(), *nth)),
-                // It is no leaf of a tree, or what it is a part of is new.
+                // What a leaf is a part of is new, or built otherwise, and that has been said.
+                None if in_trees.contains(path) => continue,
                 None => before.get(&place),
             };
             pieces(path, counterpart, &after, table, &mut found);
@@ -132,6 +134,7 @@ impl Key {
         }
         for (place, before) in places(&earlier_parts).filter(|(place, _)| rest.contains(place)) {
             if let Piece::Static(before, _) = before
+                && !in_trees.contains(&place.0)
                 && is_news(&found, &place.0)
             {
                 found.push(Difference::new(place.0, STATIC_ARGUMENT, python::repr(&before), ABSENT));
@@ -243,9 +246,13 @@ fn leaves(path: &str, before: &Aval, after: &Aval, table: &Table, found: &mut Ve
     let are_keys = before.prng.is_some() != after.prng.is_some();
     for component in &table.leaf {
         let [before, after] = both(*component);
-        // That a bool of Python is weak follows from its being no array.
-        let follows = are_bools && is_placed_otherwise && *component == LeafComponent::WeakType;
-        if before != after && !follows && !(are_keys && *component == LeafComponent::Shape) {
+        let follows = match component {
+            // A bool of Python is weak because it's no array, and no key is.
+            LeafComponent::WeakType => are_keys || are_bools && is_placed_otherwise,
+            LeafComponent::Shape => are_keys,
+            _ => false,
+        };
+        if before != after && !follows {
             let is_spelling = *component == LeafComponent::Sharding && is_same_place();
             let word = if is_spelling { SPELLING } else { leaf_word(*component) };
             found.push(Difference::new(path, word, before, after));
@@ -466,6 +473,46 @@ mod tests {
          - call: {args: [{new: {class: Pair, children: [\"f32[2]\", \"f32[]\"], keys: [.a, .c]}}]}\n\
          - call: {args: [{new: {class: Pair, children: [\"f32[2]\", \"i32[]\", \"f32[3]\"], keys: [.a, .b, .c]}}]}\n",
         &["structure at args[0].b: i32[] was absent", "shape at args[0].c: [3] was []"]
+    )]
+    #[case::data_beside_children_of_another_size(
+        "jax.jit",
+        "classes: {Model: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\", \"f32[]\"], keys: [.a, .b], aux: {str: sgd}}}]}\n\
+         - call: {args: [{new: {class: Model, children: [[\"f32[]\", \"f32[]\"], \"f32[]\"], keys: [.a, .b], aux: {str: adam}}}]}\n",
+        &["structure at args[0].aux: 'adam' was 'sgd'", "structure at args[0].a: list of 2 was leaf"]
+    )]
+    #[case::data_beside_children_of_other_names(
+        "jax.jit",
+        "classes: {Model: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\"], keys: [.a], aux: {tuple: [{tuple: [{str: a}]}, {str: sgd}]}}}]}\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\", \"f32[]\"], keys: [.a, .b],\
+                                aux: {tuple: [{tuple: [{str: a}, {str: b}]}, {str: adam}]}}}]}\n",
+        &["structure at args[0].b: f32[] was absent", "structure at args[0].aux[1]: 'adam' was 'sgd'"]
+    )]
+    #[case::fields_of_another_namedtuple(
+        "jax.jit",
+        "classes: {Sgd: {namedtuple: [count, trace]}, Adam: {namedtuple: [mu, nu]}}\n\
+         steps:\n\
+         - call: {args: [{dict: {a: {new: {class: Sgd, args: [\"i32[]\", \"f32[3]\"]}}, b: \"f32[]\"}}]}\n\
+         - call: {args: [{dict: {a: {new: {class: Adam, args: [\"f32[3]\", \"~f32[]\"]}}, b: \"i32[]\"}}]}\n",
+        &["structure at args[0]['a'].__class__: <class Adam> was <class Sgd>", "dtype at args[0]['b']: i32 was f32"]
+    )]
+    #[case::a_field_less_of_another_namedtuple(
+        "equinox.filter_jit",
+        "classes: {A: {namedtuple: [count, grad]}, B: {namedtuple: [count]}}\n\
+         steps:\n\
+         - call: {args: [[{new: {class: A, args: [1, \"f32[3]\"]}}]]}\n\
+         - call: {args: [[{new: {class: B, args: [2]}}]]}\n",
+        &["structure at args[0][0]: B of 1 was A of 2"]
+    )]
+    #[case::a_number_then_a_key(
+        "jax.jit",
+        "steps:\n\
+         - call: {args: [0]}\n\
+         - call: {args: [\"key<fry>[]\"]}\n",
+        &["dtype at args[0]: key<fry> was i32"]
     )]
     #[case::a_placement_in_two_spellings(
         "jax.jit",

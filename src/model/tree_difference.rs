@@ -3,7 +3,7 @@
 //! What follows a difference in structure is compared as well: the children of dicts go by their keys, those of other nodes
 //! by their places.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 
@@ -17,6 +17,9 @@ use crate::spec::Equality;
 /// The component of a dict whose keys are the same, in another order.
 const KEY_ORDER: &str = "key order";
 
+/// What is around a name in a path.
+const PUNCTUATION: [char; 4] = ['.', '[', ']', '\''];
+
 /// A tree, and the children of one of its nodes by their keys.
 type Keyed<'t, 'k> = (&'t Tree<'k>, &'t [(&'k Obj, usize)]);
 
@@ -29,6 +32,8 @@ pub(super) struct Compared {
     pub found: Vec<Difference>,
     /// The leaves of the earlier tree that stand where leaves of the later one do, by the paths of these.
     pub counterparts: HashMap<String, String>,
+    /// The leaves of each of the two that stand in a tree, by their paths, where some have no counterpart.
+    pub in_trees: HashSet<String>,
     /// How many leaves there are in the parts that the other tree has nothing like, but for the first of each: for that one stands
     /// the difference.
     pub incomparable: usize,
@@ -56,6 +61,11 @@ pub(super) fn compared(before: &[(&Treedef, Equality)], after: &[(&Treedef, Equa
         let (last, old) = (early.nodes().len() - 1, Tree::of(early));
         compared.has_nothing_like(old.leaves(&[last]));
         compared.found.push(Difference::new(old.path(last), ARGUMENT, old.word(last), ABSENT));
+    }
+    let trees = || before.iter().chain(after).map(|(treedef, _)| Tree::of(treedef));
+    if trees().map(|tree| tree.all_leaves().count()).sum::<usize>() != 2 * compared.counterparts.len() {
+        let paths = |tree: Tree<'_>| tree.all_leaves().map(|leaf| tree.path(leaf).to_string()).collect::<Vec<_>>();
+        compared.in_trees = trees().flat_map(paths).collect();
     }
     compared
 }
@@ -88,6 +98,10 @@ impl<'k> Tree<'k> {
 
     fn leaves(&self, nodes: &[usize]) -> usize {
         nodes.iter().map(|node| self.leaves[*node]).sum()
+    }
+
+    fn all_leaves(&self) -> impl Iterator<Item = usize> {
+        (0..self.nodes.len()).filter(|node| self.nodes[*node].kind == NodeKind::Leaf)
     }
 
     fn path(&self, node: usize) -> Path {
@@ -123,6 +137,15 @@ impl<'k> Tree<'k> {
     }
 }
 
+/// Whether two nodes are of namedtuples whose fields have other names: nothing in them corresponds.
+fn is_another_namedtuple(before: &TreeNode, after: &TreeNode) -> bool {
+    let fields = |node: &TreeNode| {
+        let names = node.more.as_ref().map(|more| &more.names);
+        names.into_iter().flatten().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    before.kind == NodeKind::Namedtuple && after.kind == NodeKind::Namedtuple && fields(before) != fields(after)
+}
+
 impl Compared {
     fn report(&mut self, path: &impl ToString, before: impl ToString, after: impl ToString) {
         self.found.push(Difference::new(path.to_string(), "structure", before, after));
@@ -138,7 +161,7 @@ impl Compared {
         // What == takes for one may have two hashes.
         if !before.same_kind(after, by) || (by.hash && !before.same_kind(after, Equality::default())) {
             if self.attributes(before, after, new, j) {
-                return;
+                return self.children(old, i, new, j, by);
             }
             let [was, is] = [old.word(i), new.word(j)].map(|word| match word.split_once(' ') {
                 // A class that was defined again has a number in a recording.
@@ -155,9 +178,17 @@ impl Compared {
             return self.data(before, new, j, by, |label| !label.is_key());
         }
         if let (Some(was), Some(is)) = (old.called(i), new.called(j))
-            && was != is
+            && !was.keys().eq(is.keys())
         {
-            return self.called((old, &was), (new, &is), by);
+            self.called((old, &was), (new, &is), by);
+            return self.data_beside_names(before, new, j, by, (&was, &is));
+        }
+        if is_another_namedtuple(before, after) {
+            self.has_nothing_like(old.leaves(&[i]).max(new.leaves(&[j])));
+            return match before.arity == after.arity {
+                true => self.data(before, new, j, by, |_| true),
+                false => self.report(&new.path(j), old.word(i), new.word(j)),
+            };
         }
         if before.arity != after.arity {
             self.report(&new.path(j), old.word(i), new.word(j));
@@ -190,13 +221,22 @@ impl Compared {
         true
     }
 
+    /// Compares the children of two nodes that correspond, if it can be said which of them do.
+    fn children(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
+        match (old.called(i), new.called(j)) {
+            (Some(was), Some(is)) => self.called((old, &was), (new, &is), by),
+            _ if old.nodes[i].arity == new.nodes[j].arity => self.zipped(old, i, new, j, by),
+            _ => {}
+        }
+    }
+
     fn zipped(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
         for (a, b) in old.children[i].iter().zip(&new.children[j]) {
             self.nodes(old, *a, new, *b, by);
         }
     }
 
-    /// Compares the children of two nodes by what paths call them. What the nodes have besides says so too, if they differ.
+    /// Compares the children of two nodes by what paths call them.
     fn called(&mut self, (old, was): Called<'_, '_>, (new, is): Called<'_, '_>, by: Equality) {
         for (_, at) in was.iter().filter(|(name, _)| !is.contains_key(*name)) {
             self.has_nothing_like(old.leaves(&[*at]));
@@ -237,6 +277,30 @@ impl Compared {
                 }
             }
         }
+    }
+
+    /// Compares the data of two nodes whose children are called otherwise, but for what follows from that: data often list the names.
+    fn data_beside_names(
+        &mut self,
+        before: &TreeNode,
+        new: &Tree<'_>,
+        j: usize,
+        by: Equality,
+        (was, is): (&IndexMap<String, usize>, &IndexMap<String, usize>),
+    ) {
+        let gone = was.keys().filter(|name| !is.contains_key(*name));
+        let names: Vec<_> = gone.chain(is.keys().filter(|name| !was.contains_key(*name))).collect();
+        let quoted: Vec<_> = names.iter().map(|name| format!("'{}'", name.trim_matches(PUNCTUATION))).collect();
+        let known = self.found.len();
+        self.data(before, new, j, by, |_| true);
+        let follows = |found: &Difference| {
+            let texts = [&found.before, &found.after];
+            names.iter().any(|name| found.path.ends_with(name.as_str()))
+                || texts.iter().any(|text| quoted.iter().any(|name| text.contains(name)))
+                || texts.iter().all(|text| text.starts_with('('))
+        };
+        let rest: Vec<_> = self.found.drain(known..).filter(|found| !follows(found)).collect();
+        self.found.extend(rest);
     }
 
     fn data(&mut self, before: &TreeNode, new: &Tree<'_>, j: usize, by: Equality, counts: impl Fn(&Label) -> bool) {
