@@ -70,8 +70,8 @@ impl<'s> Advisor<'s> {
         };
         let (_, cause) = self.0.iter().find(fits)?;
         let filled = |text: &str| {
-            let texts =
-                [("{path}", &difference.path), ("{before}", &difference.before), ("{after}", &difference.after)];
+            let Difference { path, before, after, .. } = difference;
+            let texts = [("{path}", &**path), ("{before}", before), ("{after}", after), ("{class}", owner(before))];
             texts.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
         };
         Some(Advice {
@@ -81,6 +81,12 @@ impl<'s> Advisor<'s> {
             rule: cause.rule.clone(),
         })
     }
+}
+
+/// The class of the object of which `method` is one, as it is called where it is defined; what isn't written so has none.
+fn owner(method: &str) -> &str {
+    let named = method.strip_prefix("<bound method ").and_then(|rest| rest.split_once(' ')?.0.rsplit_once('.'));
+    named.map_or("object", |(class, _)| class.rsplit('.').next().unwrap_or(class))
 }
 
 /// `*` alone is no plain character: paths and texts are full of brackets.

@@ -369,3 +369,32 @@ fn an_explanation_happens_on_the_target(
         assert_eq!(printed.matches(": holds").count(), cases.len(), "{printed}");
     }
 }
+
+/// What is built otherwise is said alone and whole; what is made anew is told apart by what was made.
+#[rstest]
+fn what_is_built_otherwise_is_said(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("built_otherwise", version);
+    let again = explained.calls.iter().filter(|call| call.is_again());
+    let said: Vec<_> = again
+        .map(|call| {
+            let causes = call.differences().iter().zip(&call.advice);
+            let causes = causes.map(|(found, advice)| format!("{} {}", advice.as_ref().unwrap().cause, found.path));
+            format!("{}: {}", call.number, causes.collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    let expected = [
+        "2: another-class state['opt'].__class__",
+        "3: another-structure state",
+        "4: another-structure state.aux, list-of-another-length state.params",
+        "6: a-list-where-a-leaf-was labels",
+        "7: list-of-another-length labels",
+        "9: a-number-that-becomes-a-key key",
+        "11: method-wrapped-anew ",
+        "12: method-wrapped-anew ",
+        "14: traced-anew ",
+        "15: traced-anew ",
+    ];
+    assert_eq!(said, expected, "{}", text(&explained, Style::PLAIN));
+    let shown: Vec<_> = explained.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
+    assert_eq!(shown, ["method-in-a-loop"]);
+}
