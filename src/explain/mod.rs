@@ -232,6 +232,13 @@ impl ExplainedCall {
         self.explanation().map_or(&[], |explanation| &explanation.differences)
     }
 
+    /// What is called and where that is made, which can be several functions; the number of the function, where the place isn't known.
+    #[must_use]
+    pub fn place(&self) -> (&str, &str, Option<&str>, Option<usize>) {
+        let function = self.at.is_none().then_some(self.function);
+        (&self.api, &self.name, self.at.as_deref(), function)
+    }
+
     /// Which function it is, where it differs and what that means: what mends one call of a kind mends all.
     fn kind(&self) -> Kind {
         let further = self.further.iter().map(|Further { difference, advice }| (difference, advice));

@@ -55,12 +55,24 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
     for call in calls {
         functions.entry(call.function).or_default().push(call);
     }
-    let mut patterns = Vec::new();
+    // Functions that are made in one place show what they have in common together.
+    let mut joined: IndexMap<_, (Vec<Seen<'_>>, Vec<&[&ExplainedCall]>)> = IndexMap::new();
     for calls in functions.values() {
-        for habit in habits {
-            patterns.extend(seen(habit, calls).map(|seen| pattern(habit, &seen, calls)));
+        for (i, habit) in habits.iter().enumerate() {
+            let Some(seen) = seen(habit, calls) else { continue };
+            let (first, found) = &seen[0];
+            let stale = found.iter().find(|(difference, _)| sign_of(difference) == Some(habit.sign));
+            let what = stale.map(|(difference, _)| difference.to_string());
+            let (together, of) = joined.entry((i, first.place(), paths(&seen), what)).or_default();
+            together.extend(seen);
+            of.push(calls);
         }
     }
+    let pattern = |((i, ..), (mut seen, of)): ((usize, _, _, _), (Vec<Seen<'_>>, Vec<_>))| {
+        seen.sort_by_key(|(call, _)| call.number);
+        pattern(&habits[i], &seen, &of)
+    };
+    let mut patterns: Vec<_> = joined.into_iter().map(pattern).collect();
     rank(&mut patterns);
     patterns
 }
@@ -125,7 +137,7 @@ fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>>
                 let follows = follows && !super::names_functions(explanation);
                 missing(&pair[1]).filter(|_| follows)
             };
-            let seen: Vec<_> = calls.windows(2).map_while(chained).collect();
+            let mut seen: Vec<_> = calls.windows(2).map_while(chained).collect();
             let rest = calls.get(seen.len() + 1..)?;
             let is_so = match habit.sign {
                 Sign::Settles => {
@@ -135,11 +147,26 @@ fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>>
                         |call: &&ExplainedCall| call.is_predicted() && !made(call) && Some(call.like) == settled;
                     !seen.is_empty() && !rest.is_empty() && rest.iter().all(stays)
                 }
-                _ => seen.len() >= 2 && rest.is_empty(),
+                _ => {
+                    let is_whole = seen.len() >= 2 && rest.is_empty();
+                    keep_what_is_in_all(&mut seen);
+                    is_whole && seen.iter().all(|(_, found)| !found.is_empty())
+                }
             };
             is_so.then_some(seen)
         }
     }
+}
+
+/// Leaves out what stands at a path that isn't in all of the calls.
+fn keep_what_is_in_all(seen: &mut [Seen<'_>]) {
+    let mut in_calls: HashMap<&str, usize> = HashMap::new();
+    for (_, found) in seen.iter() {
+        let paths: HashSet<_> = found.iter().map(|(difference, _)| difference.path.as_str()).collect();
+        paths.into_iter().for_each(|path| *in_calls.entry(path).or_default() += 1);
+    }
+    let all = seen.len();
+    seen.iter_mut().for_each(|(_, found)| found.retain(|(difference, _)| in_calls[difference.path.as_str()] == all));
 }
 
 /// The differences of a call that have one of the causes of a habit.
@@ -161,24 +188,27 @@ fn compiles(call: &ExplainedCall) -> bool {
     super::missed(&call.observed).contains(Layer::Compile)
 }
 
-fn pattern(habit: &Habit, seen: &[Seen<'_>], of: &[&ExplainedCall]) -> Pattern {
+/// Where it is that differs, in the order of the calls.
+fn paths(seen: &[Seen<'_>]) -> Vec<String> {
+    let found = seen.iter().flat_map(|(_, found)| found).map(|(found, _)| &found.path);
+    found.filter(|path| !path.is_empty()).cloned().collect::<IndexSet<_>>().into_iter().collect()
+}
+
+/// What the calls of some functions show, `of` all calls of each.
+fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pattern {
     let (first, found) = &seen[0];
     let calls: Vec<usize> = seen.iter().map(|(call, _)| call.number).collect();
-    let mut paths: Vec<String> = Vec::new();
-    let mut mended = Mended::new();
-    for (call, difference) in seen.iter().flat_map(|(call, found)| found.iter().map(move |(found, _)| (call, *found))) {
-        mended.insert((call.number, place(difference)));
-        if !difference.path.is_empty() && !paths.contains(&difference.path) {
-            paths.push(difference.path.clone());
-        }
-    }
+    let paths = paths(seen);
+    let of_call =
+        |(call, found): &Seen<'e>| found.iter().map(|(found, _)| (call.number, place(found))).collect::<Vec<_>>();
+    let mended: Mended<'_> = seen.iter().flat_map(of_call).collect();
     let (difference, advice) = found[0];
     let filled = [
         ("{where}", located(&paths, &first.name)),
         ("{function}", first.name.clone()),
         ("{calls}", numbered(&calls)),
         ("{count}", calls.len().to_string()),
-        ("{of}", of.len().to_string()),
+        ("{of}", of.iter().map(|calls| calls.len()).sum::<usize>().to_string()),
         ("{what}", difference.to_string()),
     ];
     let says = filled.iter().fold(habit.says.clone(), |text, (name, value)| text.replace(name, value));
@@ -190,7 +220,10 @@ fn pattern(habit: &Habit, seen: &[Seen<'_>], of: &[&ExplainedCall]) -> Pattern {
         name: first.name.clone(),
         at: first.at.clone(),
         compiles: seen.iter().filter(|(call, _)| compiles(call)).count(),
-        saves: if sign_of(difference) == Some(habit.sign) { 0 } else { saved(of, &mended) },
+        saves: match sign_of(difference) == Some(habit.sign) {
+            true => 0,
+            false => of.iter().map(|calls| saved(calls, &mended)).sum(),
+        },
         says,
         fix: habit.fix.clone().unwrap_or_else(|| {
             // Each cause that is seen has its own, in the words of where it is seen first.
@@ -287,7 +320,7 @@ fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
     saved
 }
 
-/// What is to mend beside the patterns: for each function each cause of misses that are no part of one.
+/// What is to mend beside the patterns: for the functions of each place each cause of misses that are no part of one.
 pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Pattern> {
     let mut known: HashMap<usize, Vec<&Pattern>> = HashMap::new();
     for pattern in patterns {
@@ -295,7 +328,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
     }
     let mut functions: HashMap<usize, Vec<&ExplainedCall>> = HashMap::new();
     calls.iter().for_each(|call| functions.entry(call.function).or_default().push(call));
-    let mut others: IndexMap<_, (Pattern, Mended<'_>)> = IndexMap::new();
+    let mut others: IndexMap<_, (Pattern, Mended<'_>, HashSet<usize>)> = IndexMap::new();
     for call in calls.iter().filter(|call| call.is_again()) {
         let further = call.further.iter().map(|further| (&further.difference, &further.advice));
         for (difference, advice) in call.differences().iter().zip(&call.advice).chain(further) {
@@ -307,7 +340,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
             if known.get(&call.number).into_iter().flatten().any(|pattern| is_part(&pattern)) {
                 continue;
             }
-            let (pattern, mended) = others.entry((call.function, &advice.cause)).or_insert_with(|| {
+            let (pattern, mended, of) = others.entry((call.place(), &advice.cause)).or_insert_with(|| {
                 let pattern = Pattern {
                     id: advice.cause.clone(),
                     sign: None,
@@ -323,9 +356,10 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
                     fix: advice.fix.clone(),
                     rule: advice.rule.clone(),
                 };
-                (pattern, Mended::new())
+                (pattern, Mended::new(), HashSet::new())
             });
             mended.insert((call.number, place(difference)));
+            of.insert(call.function);
             if !difference.path.is_empty() && !pattern.paths.contains(&difference.path) {
                 pattern.paths.push(difference.path.clone());
             }
@@ -335,11 +369,11 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
             }
         }
     }
-    let with_savings = |((function, _), (pattern, mended)): ((usize, _), (Pattern, Mended<'_>))| Pattern {
-        saves: functions.get(&function).map_or(0, |calls| saved(calls, &mended)),
+    let with_savings = |(pattern, mended, of): (Pattern, Mended<'_>, HashSet<usize>)| Pattern {
+        saves: of.iter().filter_map(|function| functions.get(function)).map(|calls| saved(calls, &mended)).sum(),
         ..pattern
     };
-    others.into_iter().map(with_savings).collect()
+    others.into_values().map(with_savings).collect()
 }
 
 /// `opt.mu, opt.nu and 3 more of step`

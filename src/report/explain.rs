@@ -23,7 +23,7 @@ pub fn text(explained: &Explained, style: Style) -> String {
     text + &summary(explained, style)
 }
 
-/// Calls of one function that missed in the same way: at places that are alike but for numbers, for the same causes.
+/// Calls of the functions of one place that missed in the same way: at places that are alike but for numbers, for the same causes.
 struct Group<'e>(Vec<&'e ExplainedCall>);
 
 /// Where a call differs: the path without its numbers, the component, the cause, and the change where that has no path.
@@ -111,7 +111,7 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
         let further: IndexSet<_> = further.collect();
         let places = (places.into_iter().collect::<Vec<_>>(), further.into_iter().collect::<Vec<_>>());
         let did = (&call.observed, &call.predicted, &call.unpredicted);
-        groups.entry((call.function, did, places)).or_default().push(call);
+        groups.entry((call.place(), did, places)).or_default().push(call);
     }
     groups.into_values().map(Group).collect()
 }

@@ -238,6 +238,26 @@ fn a_call_with_an_effect_is_never_fast() {
     assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
 }
 
+/// What live wrappers of one place show alike is said once.
+#[test]
+fn wrappers_of_one_place_show_one_thing() {
+    let of = |wrapper: u32, arg: &str, missed: &str, news: &str| {
+        let call = line("jax.jit", arg, "", missed).replace("step_1", &format!("step_{wrapper}"));
+        call.replacen('{', &format!("{{\"wrapper\": \"w_{wrapper}\", {news}"), 1)
+    };
+    let new =
+        |wrapper: u32| of(wrapper, "1", TRACED, &format!(r#""objects": {{"step_{wrapper}": {{"def": {{}}}}}}, "#));
+    let wrappers = || [1, 2, 3].into_iter();
+    let rounds = wrappers().map(new).chain(wrappers().map(|wrapper| of(wrapper, "\"i32[]\"", TRACED, "")));
+    let settled = wrappers().map(|wrapper| of(wrapper, "\"i32[]\"", "", ""));
+    let explained = explained(&rounds.chain(settled).collect::<Vec<_>>());
+    let shown: Vec<_> =
+        explained.to_mend().iter().map(|found| (found.id.clone(), found.calls.clone(), found.saves)).collect();
+    assert_eq!(shown, [("late-fixed-point".to_owned(), vec![4, 5, 6], 3)]);
+    let said = text(&explained, Style::PLAIN);
+    assert_eq!(said.matches("  calls 4, 5 and 6 traced").count(), 1, "{said}");
+}
+
 /// Three wrappers, each used up before the next, are made by a loop, whether or not they are gone.
 #[test]
 fn wrappers_one_after_the_other_are_one_function() {
@@ -588,6 +608,11 @@ fn a_call_that_repeats_nothing_says_so(#[case] again: &str, #[case] reason: &str
     &[r#"["f32[]"]"#, r#"["f32[]", "f32[]"]"#, r#"["f32[]", "f32[]", "f32[]"]"#],
     &["no-fixed-point: args[0] in calls 2 and 3, 2 of 2"]
 )]
+#[case::what_changes_once_beside_what_changes_each_time(
+    "jax.jit",
+    &[r#"[], null"#, r#"["f32[]"], "f32[]""#, r#"["f32[]", "f32[]"], "f32[]""#],
+    &["no-fixed-point: args[0] in calls 2 and 3, 1 of 2"]
+)]
 #[case::a_number_that_was_used_before(
     "equinox.filter_jit",
     &["1", "2", r#"2, "f32[]""#, "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"],
@@ -597,6 +622,20 @@ fn a_call_that_repeats_nothing_says_so(#[case] again: &str, #[case] reason: &str
     "jax.jit",
     &[r#"1 | "function": {"ref": "f_1"}"#, r#"1 | "function": {"ref": "f_2"}"#, r#"1 | "function": {"ref": "f_3"}"#],
     &["wrapper-in-a-loop:  in calls 2 and 3, 2 of 2"]
+)]
+#[case::an_object_of_a_method_in_a_loop(
+    "jax.jit",
+    &[r#"1 | "function": {"ref": "m_1"}"#, r#"1 | "function": {"ref": "m_2"}"#, r#"1 | "function": {"ref": "m_3"}"#],
+    &["method-in-a-loop:  in calls 2 and 3, 2 of 2"]
+)]
+#[case::only_traced_anew(
+    "jax.jit",
+    &[
+        r#"1 | "function": {"ref": "f_1"}, "via": "trace""#,
+        r#"1 | "function": {"ref": "f_2"}, "via": "trace""#,
+        r#"1 | "function": {"ref": "f_3"}, "via": "trace""#,
+    ],
+    &[]
 )]
 #[case::a_cause_that_brings_others(
     "jax.jit",
@@ -642,9 +681,15 @@ fn a_call_that_repeats_nothing_says_so(#[case] again: &str, #[case] reason: &str
     &["stale-hit: args[0].aux in call 2, 0 of 0"]
 )]
 fn what_calls_show_together(#[case] api: &str, #[case] args: &[&str], #[case] expected: &[&str]) {
-    let objects: Vec<_> = (1..4).map(|i| format!(r#""f_{i}": {{"def": {{"name": "<lambda>"}}}}"#)).collect();
+    let of_number = |i: usize| {
+        format!(
+            r#""f_{i}": {{"def": {{"name": "<lambda>"}}}}, "solver_{i}": {{"new": {{"class": "Solver", "fields": {{"tol": 1}}}}}},
+            "m_{i}": {{"method": {{"of": {{"ref": "solver_{i}"}}, "name": "Solver.run"}}}}"#
+        )
+    };
+    let objects: Vec<_> = (1..4).map(|i| of_number(i).replace('\n', " ")).collect();
     let news = format!(
-        r#""classes": {{"Node": {{"node": {{}}}}}}, "objects": {{"step_1": {{"def": {{"name": "step"}}}}, {}}},"#,
+        r#""classes": {{"Node": {{"node": {{}}}}, "Solver": {{"plain_dataclass": {{"fields": ["tol"], "frozen": true}}}}}}, "objects": {{"step_1": {{"def": {{"name": "step"}}}}, {}}},"#,
         objects.join(", ")
     );
     // What the calls miss is what the model says: the patterns are of calls that it predicts.
