@@ -512,7 +512,7 @@ mod tests {
         "steps:\n\
          - call: {args: [0]}\n\
          - call: {args: [\"key<fry>[]\"]}\n",
-        &["dtype at args[0]: key<fry> was i32"]
+        &["dtype at args[0]: key<fry> was i32", "sharding at args[0]: device 0 was none"]
     )]
     #[case::a_placement_in_two_spellings(
         "jax.jit",

@@ -71,5 +71,5 @@ noise(zeros, jax.random.key(0))
 for _ in range(3):
     print(Solver(0.1).run(zeros))
 
-for seed in range(3):
+for _ in range(3):
     print(jax.eval_shape(lambda: zeros + 1).shape)

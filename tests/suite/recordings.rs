@@ -385,7 +385,7 @@ fn what_is_built_otherwise_is_said(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
         "2: another-class state['opt'].__class__",
         "3: another-structure state",
-        "4: another-structure state.aux, list-of-another-length state.params",
+        "4: another-static-field state.aux, list-of-another-length state.params",
         "6: a-list-where-a-leaf-was labels",
         "7: list-of-another-length labels",
         "9: a-number-that-becomes-a-key key",
