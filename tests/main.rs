@@ -14,6 +14,7 @@ mod suite {
     mod mutants;
     mod nearest;
     mod pages;
+    mod patterns;
     mod properties;
     mod protocol;
     mod real_targets;

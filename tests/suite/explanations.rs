@@ -1,7 +1,7 @@
 //! What is said of recordings that are written here, line by line.
 
 use jitkey::case::{LayerSet, Verdict};
-use jitkey::explain::{Explained, ExplainedCall, Nearest, Pattern, Recording, Tried, numbered};
+use jitkey::explain::{Explained, ExplainedCall, Nearest, Recording, Tried};
 use jitkey::model::Difference;
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
@@ -13,7 +13,7 @@ use super::common::{NEWEST, SPEC};
 const MENDED: Tried = Tried { mends: true, minimal: true, left: LayerSet::NONE, by: Vec::new() };
 
 /// A recording of these lines, explained.
-fn explained(lines: &[impl AsRef<str>]) -> Explained {
+pub(super) fn explained(lines: &[impl AsRef<str>]) -> Explained {
     let mut content = format!("{{\"recording\": 1, \"about\": {{\"jax\": \"{NEWEST}\"}}}}\n");
     for line in lines {
         content += line.as_ref();
@@ -23,7 +23,7 @@ fn explained(lines: &[impl AsRef<str>]) -> Explained {
 }
 
 /// The line of a call of `step`, made in a loop, which is given `args`.
-fn line(api: &str, args: &str, more: &str, missed: &str) -> String {
+pub(super) fn line(api: &str, args: &str, more: &str, missed: &str) -> String {
     format!(
         r#"{{"api": "{api}", "name": "step", "at": "a.py:1", "from": "a.py:9",
             "call": {{"function": {{"ref": "step_1"}}, "args": [{args}] {more}}}, "missed": [{missed}]}}"#
@@ -37,7 +37,7 @@ fn first(api: &str, args: &str, more: &str) -> String {
     line(api, args, more, TRACED).replacen('{', says, 1)
 }
 
-const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
+pub(super) const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
 
 /// What differs is found inside of data, and a miss of the fast path is compared with what led to the same program.
 #[rstest]
@@ -567,176 +567,4 @@ fn a_call_that_repeats_nothing_says_so(#[case] again: &str, #[case] reason: &str
     let call = format!(r#"{{"api": "jax.jit", "name": "step", {again}, "missed": []}}"#);
     let explained = explained(&[first("jax.jit", "1", ""), unrecorded.to_owned(), call]);
     assert_eq!(explained.calls[2].unpredicted.as_deref(), Some(reason));
-}
-
-/// What the calls of one function show together: the id, the calls and the paths.
-#[rstest]
-#[case::nothing("jax.jit", &[r#""f32[2]""#, r#""f32[2]""#, r#""f32[2]""#], &[])]
-#[case::one_miss_is_none("jax.jit", &[r#""f32[2]""#, r#""f32[3]""#, r#""f32[2]""#], &[])]
-#[case::fresh_callable(
-    "equinox.filter_jit",
-    &[r#"{"ref": "f_1"}"#, r#"{"ref": "f_2"}"#, r#"{"ref": "f_3"}"#],
-    &["fresh-callable: args[0] in calls 2 and 3, 2 of 2"]
-)]
-#[case::static_number(
-    "equinox.filter_jit",
-    &[r#"1, "f32[2]""#, r#"2, "f32[2]""#, r#"2, "f32[2]""#, r#"3, "f32[2]""#],
-    &["static-number-each-call: args[0] in calls 2 and 4, 2 of 2"]
-)]
-#[case::numbers_that_recur(
-    "equinox.filter_jit",
-    &["1", "2", "1", "2", "1", "2", "3", "1", "2"],
-    &[]
-)]
-#[case::shape(
-    "jax.jit",
-    &[r#""f32[1]""#, r#""f32[2]""#, r#""f32[3]", "f32[]""#, r#""f32[4]", "f32[]""#],
-    &["shape-each-call: args[0] in calls 2, 3 and 4, 2 of 3"]
-)]
-#[case::late_fixed_point(
-    "jax.jit",
-    &[r#"1, null"#, r#""i32[]", null"#, r#""i32[]", null"#],
-    &["late-fixed-point: args[0] in call 2, 1 of 1"]
-)]
-#[case::two_compiles_late(
-    "jax.jit",
-    &[r#"[1, null]"#, r#"["i32[]", null]"#, r#"["i32[]", 1.0]"#, r#"["i32[]", 1.0]"#],
-    &["late-fixed-point: args[0][0], args[0][1] in calls 2 and 3, 2 of 2"]
-)]
-#[case::no_fixed_point(
-    "jax.jit",
-    &[r#"["f32[]"]"#, r#"["f32[]", "f32[]"]"#, r#"["f32[]", "f32[]", "f32[]"]"#],
-    &["no-fixed-point: args[0] in calls 2 and 3, 2 of 2"]
-)]
-#[case::what_changes_once_beside_what_changes_each_time(
-    "jax.jit",
-    &[r#"[], null"#, r#"["f32[]"], "f32[]""#, r#"["f32[]", "f32[]"], "f32[]""#],
-    &["no-fixed-point: args[0] in calls 2 and 3, 1 of 2"]
-)]
-#[case::a_number_that_was_used_before(
-    "equinox.filter_jit",
-    &["1", "2", r#"2, "f32[]""#, "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"],
-    &["static-number-each-call: args[0] in calls 2, 4, 5, 6, 7, 8 and 5 more, 11 of 11"]
-)]
-#[case::wrapper_in_a_loop(
-    "jax.jit",
-    &[r#"1 | "function": {"ref": "f_1"}"#, r#"1 | "function": {"ref": "f_2"}"#, r#"1 | "function": {"ref": "f_3"}"#],
-    &["wrapper-in-a-loop:  in calls 2 and 3, 2 of 2"]
-)]
-#[case::an_object_of_a_method_in_a_loop(
-    "jax.jit",
-    &[r#"1 | "function": {"ref": "m_1"}"#, r#"1 | "function": {"ref": "m_2"}"#, r#"1 | "function": {"ref": "m_3"}"#],
-    &["method-in-a-loop:  in calls 2 and 3, 2 of 2"]
-)]
-#[case::only_traced_anew(
-    "jax.jit",
-    &[
-        r#"1 | "function": {"ref": "f_1"}, "via": "trace""#,
-        r#"1 | "function": {"ref": "f_2"}, "via": "trace""#,
-        r#"1 | "function": {"ref": "f_3"}, "via": "trace""#,
-    ],
-    &[]
-)]
-#[case::a_cause_that_brings_others(
-    "jax.jit",
-    &[
-        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_1"}}}, "f32[4]""#,
-        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_1"}}}, "f32[3]""#,
-        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_2"}}}, "f32[4]""#,
-        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_2"}}}, "f32[3]""#,
-        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_3"}}}, "f32[4]""#,
-        r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_3"}}}, "f32[3]""#,
-    ],
-    &["fresh-callable: args[0].aux in calls 3 and 5, 4 of 2"]
-)]
-#[case::an_equal_number_of_numpy(
-    "jax.jit",
-    &[
-        r#"{"new": {"class": "Node", "children": [], "aux": {"tuple": [2, 3]}}}"#,
-        r#"{"new": {"class": "Node", "children": [], "aux": {"tuple": [{"numpy_scalar": ["i64", 2]}, 3]}}}"#,
-    ],
-    &["equal-number-of-numpy: args[0].aux in call 2, 0 of 0"]
-)]
-#[case::a_dtype_in_another_form(
-    "jax.jit",
-    &[
-        r#"{"new": {"class": "Node", "children": [], "aux": {"dtype": "f32"}}}"#,
-        r#"{"new": {"class": "Node", "children": [], "aux": {"dtype": "f32"}}}"#,
-    ],
-    &[]
-)]
-#[case::a_masked_array(
-    "jax.jit",
-    &[r#""np:f32[2]""#, r#"{"array": {"aval": "np:f32[2]", "subclass": "masked"}}"#],
-    &["hit-that-hides-an-error: args[0] in call 2, 0 of 0"]
-)]
-#[case::a_function_that_is_filtered_in_a_loop(
-    "equinox.filter_jit",
-    &[r#"1 | "function": {"ref": "f_1"}"#, r#"1 | "function": {"ref": "f_2"}"#, r#"1 | "function": {"ref": "f_3"}"#],
-    &["wrapper-in-a-loop: fun in calls 2 and 3, 2 of 2"]
-)]
-#[case::stale_hit(
-    "jax.jit",
-    &[r#"{"new": {"class": "Node", "children": [], "aux": 1}}"#, r#"{"new": {"class": "Node", "children": [], "aux": true}}"#],
-    &["stale-hit: args[0].aux in call 2, 0 of 0"]
-)]
-fn what_calls_show_together(#[case] api: &str, #[case] args: &[&str], #[case] expected: &[&str]) {
-    let of_number = |i: usize| {
-        format!(
-            r#""f_{i}": {{"def": {{"name": "<lambda>"}}}}, "solver_{i}": {{"new": {{"class": "Solver", "fields": {{"tol": 1}}}}}},
-            "m_{i}": {{"method": {{"of": {{"ref": "solver_{i}"}}, "name": "Solver.run"}}}}"#
-        )
-    };
-    let objects: Vec<_> = (1..4).map(|i| of_number(i).replace('\n', " ")).collect();
-    let news = format!(
-        r#""classes": {{"Node": {{"node": {{}}}}, "Solver": {{"plain_dataclass": {{"fields": ["tol"], "frozen": true}}}}}}, "objects": {{"step_1": {{"def": {{"name": "step"}}}}, {}}},"#,
-        objects.join(", ")
-    );
-    // What the calls miss is what the model says: the patterns are of calls that it predicts.
-    let lines = |missed: &[String]| -> Vec<String> {
-        let missed = missed.iter().map(String::as_str).chain(std::iter::repeat(""));
-        let of_call = |(args, missed): (&&str, &str)| {
-            let (args, more) =
-                args.split_once(" | ").map_or((*args, String::new()), |(args, more)| (args, format!(", {more}")));
-            line(api, args, &more, missed)
-        };
-        let mut lines: Vec<_> = args.iter().zip(missed).map(of_call).collect();
-        lines[0] = lines[0].replacen('{', &format!("{{{news}"), 1);
-        lines
-    };
-    let predicted: Vec<_> = explained(&lines(&[])).calls.into_iter().map(|call| call.predicted.unwrap()).collect();
-    let missed: Vec<_> = predicted
-        .iter()
-        .map(|verdict| match verdict {
-            Verdict::Missed(missed) => missed.iter().map(|layer| format!("\"{layer}\"")).collect::<Vec<_>>().join(", "),
-            Verdict::Error(class) => panic!("{class}"),
-        })
-        .collect();
-    let explained = explained(&lines(&missed));
-    let shown = explained.patterns.iter().map(|pattern| {
-        let Pattern { id, paths, calls, saves, compiles, .. } = pattern;
-        format!("{id}: {} in {}, {saves} of {compiles}", paths.join(", "), numbered(calls))
-    });
-    assert_eq!(shown.collect::<Vec<_>>(), expected, "{}", text(&explained, Style::PLAIN));
-}
-
-/// Calls that differ in numbers only stand together, and what they have is said of few of them.
-#[test]
-fn calls_that_are_alike_stand_together() {
-    let news = r#""objects": {"step_1": {"def": {"name": "step", "params": ["xs", "rate"]}}}"#;
-    let args = |i: usize| format!("[{}], 0.5", vec!["\"f32[2]\""; i].join(", "));
-    let grown: Vec<_> = (1..200).map(|i| line("jax.jit", &args(i), "", TRACED)).collect();
-    let mut lines = grown;
-    lines[0] = lines[0].replacen('{', &format!("{{{news}, "), 1);
-    let cast = |dtype: &str| format!("[{}], 0.5", vec![format!("\"{dtype}[2]\""); 60].join(", "));
-    lines.push(line("jax.jit", &cast("bf16"), "", TRACED));
-    let said = text(&explained(&lines), Style::PLAIN);
-    assert!(said.lines().count() < 40, "{said}");
-    for expected in [
-        "calls 2, 3, 4, 5, 6, 7 and 192 more traced, lowered, compiled again",
-        "xs  structure  now list of 2, before list of 1; later list of 3, list of 4, list of 5 and 194 more",
-        "and 57 more         likewise",
-    ] {
-        assert!(said.contains(expected), "{expected}\n{said}");
-    }
 }
