@@ -156,6 +156,18 @@ impl Compared {
         self.incomparable += leaves.saturating_sub(1);
     }
 
+    /// A part that the later tree doesn't have.
+    fn is_gone(&mut self, old: &Tree<'_>, at: usize) {
+        self.has_nothing_like(old.leaves(&[at]));
+        self.report(&old.path(at), old.word(at), ABSENT);
+    }
+
+    /// A part that the earlier tree doesn't have.
+    fn is_new(&mut self, new: &Tree<'_>, at: usize) {
+        self.has_nothing_like(new.leaves(&[at]));
+        self.report(&new.path(at), ABSENT, new.word(at));
+    }
+
     fn nodes(&mut self, old: &Tree<'_>, i: usize, new: &Tree<'_>, j: usize, by: Equality) {
         let (before, after) = (&old.nodes[i], &new.nodes[j]);
         // What == takes for one may have two hashes.
@@ -239,16 +251,12 @@ impl Compared {
     /// Compares the children of two nodes by what paths call them.
     fn called(&mut self, (old, was): Called<'_, '_>, (new, is): Called<'_, '_>, by: Equality) {
         for (_, at) in was.iter().filter(|(name, _)| !is.contains_key(*name)) {
-            self.has_nothing_like(old.leaves(&[*at]));
-            self.report(&old.path(*at), old.word(*at), ABSENT);
+            self.is_gone(old, *at);
         }
         for (name, at) in is {
             match was.get(name) {
                 Some(earlier) => self.nodes(old, *earlier, new, *at, by),
-                None => {
-                    self.has_nothing_like(new.leaves(&[*at]));
-                    self.report(&new.path(*at), ABSENT, new.word(*at));
-                }
+                None => self.is_new(new, *at),
             }
         }
     }
@@ -265,16 +273,12 @@ impl Compared {
             self.found.push(Difference::new(path, KEY_ORDER, keys(was), keys(is)));
         }
         for (_, at) in was.iter().filter(|(key, _)| of(is, key).is_none()) {
-            self.has_nothing_like(old.leaves(&[*at]));
-            self.report(&old.path(*at), old.word(*at), ABSENT);
+            self.is_gone(old, *at);
         }
         for (key, at) in is {
             match of(was, key) {
                 Some(earlier) => self.nodes(old, earlier, new, *at, by),
-                None => {
-                    self.has_nothing_like(new.leaves(&[*at]));
-                    self.report(&new.path(*at), ABSENT, new.word(*at));
-                }
+                None => self.is_new(new, *at),
             }
         }
     }
