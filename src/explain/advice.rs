@@ -3,7 +3,8 @@
 use globset::{Glob, GlobMatcher};
 use serde::Serialize;
 
-use super::{ExplainedCall, Further, RecordingError};
+use super::outside::OBJECT;
+use super::{ExplainedCall, Further, RecordingError, listed};
 use crate::model::{Difference, X64};
 use crate::spec::{Cause, Spec};
 
@@ -69,15 +70,21 @@ impl<'s> Advisor<'s> {
                 && (cause.when.missed.is_empty() || did_miss == cause.when.missed.iter().copied().collect())
         };
         let (_, cause) = self.0.iter().find(fits)?;
+        let anew: Vec<_> =
+            call.outside.iter().filter(|found| found.component == OBJECT).map(|it| it.path.clone()).collect();
+        let outside = if anew.is_empty() { String::new() } else { listed(&anew, 3) };
         let filled = |text: &str| {
             let Difference { path, before, after, .. } = difference;
             let texts = [("{path}", &**path), ("{before}", before), ("{after}", after), ("{class}", owner(before))];
-            texts.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+            texts
+                .iter()
+                .chain(&[("{outside}", &*outside)])
+                .fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
         };
         Some(Advice {
             cause: cause.id.clone(),
             says: filled(&cause.says),
-            fix: filled(&cause.fix),
+            fix: filled(cause.fix_beside.as_ref().filter(|_| !anew.is_empty()).unwrap_or(&cause.fix)),
             rule: cause.rule.clone(),
         })
     }

@@ -335,15 +335,17 @@ impl Explained {
         let functions = recording.functions();
         let recorded_calls: Vec<_> = recording.calls().collect();
         let mut last: HashMap<usize, usize> = HashMap::new();
+        // The call of the function before each.
+        let mut before: Vec<Option<usize>> = Vec::new();
         for (i, (recorded, given)) in recorded_calls.iter().zip(&recording.given).enumerate() {
             let function = functions[i];
-            let before = last.insert(function, i);
+            before.push(last.insert(function, i));
             let described = |i: usize| recording.described(&recorded_calls, i);
             // What was only traced left no program that a call could do without.
             let is_traced_only =
                 described(i).is_some_and(|call| matches!(call.via, Via::Trace | Via::EvalShape | Via::MakeJaxpr));
             let is_new = known.insert(function);
-            let same = before.filter(|before| described(*before).is_some() && described(*before) == described(i));
+            let same = before[i].filter(|before| described(*before).is_some() && described(*before) == described(i));
             calls.push(ExplainedCall {
                 number: i + 1,
                 api: recorded.api.clone(),
@@ -411,9 +413,15 @@ impl Explained {
                 let layer = traced.or_else(|| missed.iter().next()).unwrap_or(Layer::Dispatch);
                 call.explanations = vec![Explanation { layer, nearest: Nearest::Nothing, differences: vec![absence] }];
             }
-            if let Some(Nearest::Call(nearest)) = call.explanation().map(|explanation| explanation.nearest) {
+            // Where the function before is gone, the last call of that one is beside this one.
+            let beside = call.explanation().and_then(|explanation| match explanation.nearest {
+                Nearest::Call(number) => Some(number),
+                Nearest::Nothing => before[call.number - 1].map(|before| before + 1),
+                Nearest::Aside(_) => None,
+            });
+            if let Some(beside) = beside {
                 let described = |number: usize| recording.described(&recorded_calls, number - 1);
-                let both = described(nearest).zip(described(call.number));
+                let both = described(beside).zip(described(call.number));
                 let both = both.filter(|_| call.differences().iter().any(is_of_a_function));
                 call.outside = both.map_or_else(Vec::new, |(before, after)| outside.differences(before, after));
             }

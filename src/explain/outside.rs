@@ -13,6 +13,26 @@ use crate::model::Difference;
 /// The word for what a function closes over or reads of its module.
 const OUTSIDE: &str = "from outside";
 
+/// The same, of an object that is compared by identity, where it is another.
+pub(super) const OBJECT: &str = "object from outside";
+
+/// What is read from outside without the number of the object: `<Model width=2> #3`.
+pub(super) fn unnumbered(text: &str) -> (&str, Option<&str>) {
+    let is_number = |number: &str| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    match text.rsplit_once(" #").filter(|(_, number)| is_number(number)) {
+        Some((text, number)) => (text, Some(number)),
+        None => (text, None),
+    }
+}
+
+/// What is read from outside by one name, where it is another.
+fn difference(name: &str, before: &str, after: &str) -> Difference {
+    let ((before, of_before), (after, of_after)) = (unnumbered(before), unnumbered(after));
+    let component = if of_before.is_some() && of_after.is_some() { OBJECT } else { OUTSIDE };
+    let another = if before == after { "another " } else { "" };
+    Difference::new(name, component, before, format!("{another}{after}"))
+}
+
 /// What the functions of a recording read from outside, as it was when they were met first.
 pub(super) struct Outside<'r> {
     objects: HashMap<&'r str, &'r Value>,
@@ -55,9 +75,7 @@ impl<'r> Outside<'r> {
                 if let (true, Some(before), Some(after)) = (are_alike, self.read_by(before), self.read_by(after)) {
                     let differing = after.iter().filter_map(|(name, after)| Some((name, before.get(name)?, after)));
                     let differing = differing.filter(|(_, before, after)| before != after);
-                    let differing =
-                        differing.map(|(name, before, after)| Difference::new(name, OUTSIDE, before, after));
-                    for difference in differing {
+                    for difference in differing.map(|(name, before, after)| difference(name, before, after)) {
                         if !found.contains(&difference) {
                             found.push(difference);
                         }

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use super::inside::reference;
+use super::outside::unnumbered;
 use crate::case::{Call, Class, ClearScope, Effect, Layer, LayerSet, Name, Value, Via, text};
 use crate::spec::Version;
 use crate::target::{CallObservation, RaisedError};
@@ -441,7 +442,7 @@ impl Recording {
             let given = self.described(&calls, i).filter(|_| recorded.api.starts_with("lax."));
             let named = given.into_iter().flat_map(|call| &call.args).filter_map(reference);
             let read = named.filter_map(|name| reads.get(name.as_str())).flat_map(|reads| reads.values());
-            read.map(String::as_str).filter(|text| is_of_a_function(text)).collect()
+            read.map(|text| unnumbered(text).0).filter(|text| is_of_a_function(text)).collect()
         };
         calls.iter().enumerate().map(of_call).collect()
     }

@@ -32,6 +32,10 @@ pub struct Cause {
     pub says: String,
     /// What to do, in the terms of the program.
     pub fix: String,
+    /// The same, where a function that was made anew reads objects from outside that were made anew as well; `{outside}` is what it
+    /// calls them.
+    #[serde(default)]
+    pub fix_beside: Option<String>,
     /// The rule that says so.
     pub rule: String,
 }

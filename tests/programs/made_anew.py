@@ -4,6 +4,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import optax
 
 x = jnp.ones(3)
 
@@ -58,3 +59,18 @@ def with_table(table):
 
 for table in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"b": 3, "a": 1}):
     print(with_table(table)(x))
+
+
+def descent(rate):
+    tx = optax.sgd(rate)
+
+    @jax.jit
+    def step(x):
+        updates, _ = tx.update(x, tx.init(x))
+        return x + updates
+
+    return step
+
+
+for rate in (0.5, 0.5, 0.25):
+    print(descent(rate)(x))

@@ -310,8 +310,9 @@ fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version
             format!("{}: {}", call.number, outside.collect::<Vec<_>>().join(", "))
         })
         .collect();
+    let made = "another <GradientTransformationExtraArgs> after <GradientTransformationExtraArgs>";
     let expected = [
-        "2: rate 0.2 after 0.1",
+        "2: model another Model(width=2) after Model(width=2), rate 0.2 after 0.1",
         "3: model Model(width=4) after Model(width=2)",
         "5: scale 2.0 after 1.0",
         "6: scale 3.0 after 2.0",
@@ -321,8 +322,14 @@ fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version
         "12: ",
         "14: ",
         "15: table {'a': 1, 'b': 3} after {'a': 1, 'b': 2}",
+        &format!("17: tx {made}"),
+        &format!("18: tx {made}, tx.update.update_fns[1].tx.update.step_size -0.25 after -0.5"),
     ];
     assert_eq!(said, expected);
+    // What holds functions can be no argument.
+    let advised = explained.calls.iter().filter_map(|call| Some((call.number, call.advice.first()?.as_ref()?)));
+    let once = advised.filter(|(_, advice)| advice.fix.starts_with("Make tx once")).map(|(number, _)| number);
+    assert_eq!(once.collect::<Vec<_>>(), [17, 18]);
 }
 
 /// What only jax asks for its array is off the fast path, and says so.

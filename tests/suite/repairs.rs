@@ -156,6 +156,43 @@ fn what_a_function_was_made_anew_for_is_said() {
     assert!(said.contains("    k  from outside  now 2, before 1; later 0\n"), "{said}");
 }
 
+/// An object that looks as before and was made anew can be no argument, unlike a number.
+#[rstest]
+#[case::a_number(r#""k": "1""#, r#""k": "2""#, "from outside at k: 2 was 1", "Jit once")]
+#[case::made_anew(
+    r#""tx": "<Adam> #1""#,
+    r#""tx": "<Adam> #2""#,
+    "object from outside at tx: another <Adam> was <Adam>",
+    "Make tx once"
+)]
+#[case::another(
+    r#""tx": "<Adam> #1""#,
+    r#""tx": "<Sgd> #2""#,
+    "object from outside at tx: <Sgd> was <Adam>",
+    "Make tx once"
+)]
+#[case::no_number(r##""k": "'a #1'""##, r##""k": "'a #2'""##, "from outside at k: 'a #2' was 'a #1'", "Jit once")]
+#[case::the_same(r#""tx": "<Adam> #1""#, r#""tx": "<Adam> #1""#, "", "Jit once")]
+fn what_is_made_anew_with_a_function_is_made_once(
+    #[case] before: &str,
+    #[case] after: &str,
+    #[case] expected: &str,
+    #[case] fix: &str,
+) {
+    let of = |function: u32, reads: &str| {
+        format!(
+            r#"{{"api": "jax.jit", "name": "step", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{function}",
+                "objects": {{"step_{function}": {{"def": {{"name": "step at a.py:1", "params": ["x"]}}}}}},
+                "outside": {{"step_{function}": {{{reads}}}}},
+                "call": {{"function": {{"ref": "step_{function}"}}, "args": ["f32[2]"]}}}}"#
+        )
+    };
+    let explained = read(&[of(1, before), of(2, after), of(3, after)]);
+    let said: Vec<_> = explained.calls[1].outside.iter().map(ToString::to_string).collect();
+    assert_eq!(said.join(", "), expected, "{explained:#?}");
+    assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.starts_with(fix), "{explained:#?}");
+}
+
 /// Of much that functions read few rows are shown, and of the others how many there are.
 #[test]
 fn what_is_read_beside_that_is_counted() {

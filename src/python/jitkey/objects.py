@@ -22,10 +22,11 @@ from . import parsed
 from .dtypes import dtype_name
 from .errors import Unsupported
 from .options import jit_options
+from .outside import Outside
 from .parameters import NAME, params_of
 from .record import Recorder, equal, identifier, is_axis, is_module, placement, tracer, written_aval
 from .source import NOTHING, body, function_text, held_by, is_outside, own_name, stored
-from .texts import from_outside, identity_text, is_plain, text_of, value_text
+from .texts import identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
@@ -64,6 +65,7 @@ class Objects(Recorder):
         """What the function that is described is called with; nothing where a loop calls it."""
         self.outside: dict[str, dict[str, str]] = {}
         """What functions among the objects read from outside, of which no line has said so."""
+        self._reads_of = Outside()
         self.used: set[str] = set()
         """The names that were used since `begin`."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
@@ -294,7 +296,7 @@ class Objects(Recorder):
             called = identity_text(value) if is_cell(value) else text_of(value)
             self.objects[name] = {"object": {"called": called, **params}}
         if isinstance(inner, types.FunctionType):
-            self.outside[name] = from_outside(value)
+            self.outside[name] = self._reads_of.of(value)
         return name
 
     def _params(self, function: Callable[..., Any]) -> dict[str, Any]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
-import dis
 import enum
 import fractions
-import functools
 import itertools
 import math
 import pathlib
@@ -134,63 +132,3 @@ def _part(value: Any, depth: int = DEPTH) -> str:
     is_told = isinstance(value, (np.dtype, type, enum.Enum)) or dataclasses.is_dataclass(value) or body(value) is not value
     text = text_of(value, depth - 1) if is_told or type(value) in (list, dict, set, frozenset) else "…"
     return text if is_told or not text.startswith("<") else "…"
-
-
-def from_outside(function: Any) -> dict[str, str]:
-    """What a function closes over, the numbers and texts that it reads of its module, and what a partial gives it or the object holds
-    whose method it is, by name; not what functions inside of it read. What can't be said in few words is left out."""
-    found: dict[str, Any] = {}
-    try:
-        if isinstance(function, functools.partial):
-            written = stored(function.func, "__code__") or stored(stored(function.func, "__func__"), "__code__")
-            names = written.co_varnames[: written.co_argcount] if written is not None else ()
-            names = names[1:] if isinstance(function.func, types.MethodType) else names
-            found = dict(zip(names, function.args, strict=False)) | function.keywords
-        elif isinstance(function, types.MethodType) and (held := held_by(function.__self__)) is not None:
-            found = {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS) if _is_short(value) and is_plain(value)}
-        said = {name: _outside(value) for name, value in (_read(body(function)) | found).items()}
-    except Exception:  # What is looked at raises.
-        return {}
-    return {name: text for name, text in said.items() if text is not None}
-
-
-def _read(function: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if not isinstance(function, types.FunctionType):
-        return found
-    for name in _globals_of(function.__code__):
-        value = function.__globals__.get(name)
-        if value is not None and _is_short(value) and is_plain(value):
-            found[name] = value
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # It is bound later.
-            continue
-    return found
-
-
-@functools.lru_cache(maxsize=1024)
-def _globals_of(written: types.CodeType) -> tuple[str, ...]:
-    named = {step.argval for step in dis.get_instructions(written) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return tuple(sorted(named))
-
-
-def _is_short(value: Any) -> bool:
-    """Whether it isn't so long that looking at all of it would take a while."""
-    return type(value) not in (tuple, list, dict, set, frozenset, str, bytes) or len(value) <= TEXT
-
-
-def _outside(value: Any) -> str | None:
-    if isinstance(value, types.ModuleType) or not _is_short(value):
-        return None
-    if is_plain(value):
-        return repr(value)[:TEXT]
-    if isinstance(value, (jax.Array, np.ndarray)):
-        return f"{value.dtype}{list(value.shape)}"
-    if isinstance(value, types.FunctionType):
-        return function_text(value)
-    if hasattr(type(value), "__getattr__"):
-        return None
-    text = value_text(value)
-    return text if text != f"<{type(value).__name__}>" else None

@@ -1,0 +1,164 @@
+"""What functions read from outside of their arguments: nothing that a key has, and what a function that is made anew was often made
+for."""
+
+from __future__ import annotations
+
+import collections
+import dis
+import enum
+import functools
+import itertools
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from .source import body, function_text, held_by, stored
+from .texts import PARTS, TEXT, is_plain, value_text
+
+LOOKED_AT = 128
+"""So many objects in what a function reads are looked into."""
+
+
+class Outside:
+    """What functions read from outside, with the numbers of the objects among that."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, tuple[Callable[[], Any], int]] = {}
+        self._count = itertools.count(1)
+
+    def of(self, function: Any) -> dict[str, str]:
+        """What a function closes over, the numbers and texts that it reads of its module, and what a partial gives it or the object
+        holds whose method it is, by name; not what functions inside of it read. An object that is compared by identity has its number
+        behind it, and of one that is made of functions, an optimizer say, the numbers and texts in it stand beside it. What can't be
+        said in few words is left out."""
+        try:
+            inner = body(function)
+            read = {name: value for name, value in (_read(inner) | _given(function)).items() if value is not inner}
+            said = {name: text for name, value in read.items() if (text := self._text(value)) is not None}
+            return said | _within(read)
+        except Exception:  # What is looked at raises.
+            return {}
+
+    def _text(self, value: Any) -> str | None:
+        if isinstance(value, types.ModuleType) or not _is_short(value):
+            return None
+        if is_plain(value):
+            return repr(value)[:TEXT]
+        if isinstance(value, (jax.Array, np.ndarray)):
+            return f"{value.dtype}{list(value.shape)}"
+        known = _known_by(value)
+        if hasattr(type(value), "__getattr__"):
+            # To ask such a one for anything is to run the program's own code.
+            text = f"<{type(value).__name__}>"
+        else:
+            text = function_text(value) if isinstance(value, types.FunctionType) else value_text(value)
+        if known is not None:
+            return f"{text} #{self._number(known)}"
+        return text if text != f"<{type(value).__name__}>" else None
+
+    def _number(self, value: Any) -> int:
+        """That of an object, which no other one is ever given."""
+        key = id(value)
+        held, number = self._numbers.get(key, (None, 0))
+        if held is None or held() is not value:
+            number = next(self._count)
+            self._numbers[key] = weakref.ref(value, lambda gone: self._forget(key, gone)), number
+        return number
+
+    def _forget(self, key: int, gone: Any) -> None:
+        if self._numbers.get(key, (None, 0))[0] is gone:
+            del self._numbers[key]
+
+
+def _known_by(value: Any) -> Any:
+    """What in an object is another each time that it is made: the object itself if it is compared by identity, a function in a tuple
+    of such. None if there is nothing of that kind."""
+    if type(value) is types.MethodType:
+        value = value.__self__
+    if isinstance(value, tuple):
+        return next((part for part in value if isinstance(part, types.FunctionType)), None)
+    made = type(value)
+    if isinstance(value, (type, enum.Enum)) or made.__eq__ is not object.__eq__ or not made.__weakrefoffset__:
+        return None
+    return value
+
+
+def _read(function: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if not isinstance(function, types.FunctionType):
+        return found
+    for name in _globals_of(function.__code__):
+        value = function.__globals__.get(name)
+        if value is not None and _is_short(value) and is_plain(value):
+            found[name] = value
+    return found | _closed_over(function)
+
+
+def _closed_over(function: types.FunctionType) -> dict[str, Any]:
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # It is bound later.
+            continue
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _globals_of(written: types.CodeType) -> tuple[str, ...]:
+    named = {step.argval for step in dis.get_instructions(written) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return tuple(sorted(named))
+
+
+def _given(function: Any) -> dict[str, Any]:
+    """What a partial gives to the function in it, or the object holds whose method it is."""
+    if isinstance(function, functools.partial):
+        written = stored(function.func, "__code__") or stored(stored(function.func, "__func__"), "__code__")
+        names = written.co_varnames[: written.co_argcount] if written is not None else ()
+        names = names[1:] if isinstance(function.func, types.MethodType) else names
+        return dict(zip(names, function.args, strict=False)) | function.keywords
+    if isinstance(function, types.MethodType) and (held := held_by(function.__self__)) is not None:
+        return {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS)}
+    return {}
+
+
+def _within(read: dict[str, Any]) -> dict[str, str]:
+    """The numbers and texts that functions close over which are held by what was read, by their paths; the nearest come first."""
+    found: dict[str, str] = {}
+    known: set[int] = set()
+    ahead = collections.deque(read.items())
+    while ahead and len(found) < PARTS and len(known) < LOOKED_AT:
+        path, value = ahead.popleft()
+        if id(value) in known:
+            continue
+        known.add(id(value))
+        for inner, part in _parts(path, value).items():
+            if not _is_short(part):
+                continue
+            if is_plain(part):
+                found[inner] = repr(part)[:TEXT]
+            else:
+                ahead.append((inner, part))
+    return found
+
+
+def _parts(path: str, value: Any) -> dict[str, Any]:
+    """What a function closes over, a partial gives to one, or a tuple holds of such."""
+    if isinstance(value, types.FunctionType):
+        return {f"{path}.{name}": part for name, part in _closed_over(value).items()}
+    if type(value) is functools.partial:
+        return {f"{path}.{name}": part for name, part in _given(value).items()} | {path: value.func}
+    if isinstance(value, tuple) and type(value).__iter__ is tuple.__iter__:
+        fields = getattr(type(value), "_fields", None)
+        names = [f".{name}" for name in fields] if fields is not None else [f"[{i}]" for i in range(len(value))]
+        return {f"{path}{name}": part for name, part in zip(names, value, strict=False) if not is_plain(part)}
+    return {}
+
+
+def _is_short(value: Any) -> bool:
+    """Whether it isn't so long that looking at all of it would take a while."""
+    return type(value) not in (tuple, list, dict, set, frozenset, str, bytes) or len(value) <= TEXT
