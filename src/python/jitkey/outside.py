@@ -75,12 +75,13 @@ class Outside:
 
 
 def _known_by(value: Any) -> Any:
-    """What in an object is another each time that it is made: the object itself if it is compared by identity, a function in a tuple
-    of such. None if there is nothing of that kind."""
+    """What in an object is another each time that it is made: the object itself if it is compared by identity, a function in a named
+    tuple of such. None if there is nothing of that kind."""
     if type(value) is types.MethodType:
         value = value.__self__
     if isinstance(value, tuple):
-        return next((part for part in value if isinstance(part, types.FunctionType)), None)
+        is_named = hasattr(type(value), "_fields")
+        return next((part for part in value if is_named and isinstance(part, types.FunctionType)), None)
     made = type(value)
     if isinstance(value, (type, enum.Enum)) or made.__eq__ is not object.__eq__ or not made.__weakrefoffset__:
         return None
