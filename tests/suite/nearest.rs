@@ -75,6 +75,52 @@ fn none_beside_a_static_leaf(
     assert!(explained.calls[1].tried.as_ref().is_some_and(|tried| tried.mends && tried.minimal), "{explained:#?}");
 }
 
+/// What is static is named as what it is: an argument can be taken out of `static_argnums`, a field has to become data.
+#[rstest]
+#[case::argument("1", "2", "static-argument-number", "static_argnums")]
+#[case::in_an_argument(
+    r#"{"new": {"class": "Config", "fields": {"rate": 1}}}"#,
+    r#"{"new": {"class": "Config", "fields": {"rate": 2}}}"#,
+    "number-in-a-static-argument",
+    "argument of its own"
+)]
+fn a_number_that_is_static(#[case] before: &str, #[case] after: &str, #[case] cause: &str, #[case] fix: &str) {
+    let classes = r#""classes": {"Config": {"plain_dataclass": {"fields": ["rate"], "frozen": true}}, "#;
+    let statics = r#", "options": {"static_argnums": [0]}"#;
+    let lines = [before, after].map(|arg| call("jax.jit", arg, statics).replacen(r#""classes": {"#, classes, 1));
+    let explained = read(&lines);
+    assert_eq!(said(&explained).1, [cause], "{explained:#?}");
+    assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
+}
+
+/// A field that is no data is structure, whatever it holds.
+#[rstest]
+#[case::number("1", "2", "structure at s.step: 2 was 1", "static-field-number", "should be data")]
+#[case::text(
+    r#"{"str": "a"}"#,
+    r#"{"str": "b"}"#,
+    "structure at s.step: 'b' was 'a'",
+    "another-static-field",
+    "Leave it as it is"
+)]
+fn a_field_that_is_static(
+    #[values("jax.jit", "equinox.filter_jit")] api: &str,
+    #[case] before: &str,
+    #[case] after: &str,
+    #[case] expected: &str,
+    #[case] cause: &str,
+    #[case] fix: &str,
+) {
+    let classes = r#""classes": {"State": {"dataclass": {"data": ["x"], "meta": ["step"]}}, "#;
+    let lines = [before, after].map(|step| {
+        let state = format!(r#"{{"new": {{"class": "State", "fields": {{"x": "f32[2]", "step": {step}}}}}}}"#);
+        call(api, &state, "").replacen(r#""classes": {"#, classes, 1)
+    });
+    let explained = read(&lines);
+    assert_eq!(said(&explained), (vec![expected.to_owned()], vec![cause]), "{explained:#?}");
+    assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
+}
+
 /// How wide an array is follows from the flag, and is another array all the same; what a Python number becomes is the flag alone.
 #[rstest]
 #[case::an_array(r#""f32[3]""#, r#""f64[3]""#, &["jax_enable_x64: true was false", "dtype at s: f64 was f32"])]

@@ -22,6 +22,15 @@ use super::explanations::{TRACED, explained, line};
     &[r#"1, "f32[2]""#, r#"2, "f32[2]""#, r#"2, "f32[2]""#, r#"3, "f32[2]""#],
     &["static-number-each-call: args[0] in calls 2 and 4, 2 of 2"]
 )]
+#[case::static_field(
+    "jax.jit",
+    &[
+        r#"{"new": {"class": "Node", "children": [], "aux": 1}}, "f32[2]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": 2}}, "f32[2]""#,
+        r#"{"new": {"class": "Node", "children": [], "aux": 3}}, "f32[2]""#,
+    ],
+    &["static-number-each-call: args[0].aux in calls 2 and 3, 2 of 2"]
+)]
 #[case::numbers_that_recur(
     "equinox.filter_jit",
     &["1", "2", "1", "2", "1", "2", "3", "1", "2"],
