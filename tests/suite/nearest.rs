@@ -121,6 +121,33 @@ fn a_field_that_is_static(
     assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
 }
 
+/// An array over a mesh of two devices.
+fn over(spec: &str) -> String {
+    let sharding = format!(r#"{{"mesh": {{"d": 2}}, "spec": [{spec}], "devices": [0, 1]}}"#);
+    format!(r#"{{"array": {{"aval": "f32[8]", "placement": {{"sharding": {sharding}}}}}}}"#)
+}
+
+/// A state that comes back as XLA has placed it is placed so before the first call.
+#[rstest]
+#[case::split_otherwise(&over(""), "spread-otherwise")]
+#[case::uncommitted(r#""f32[8]""#, "over-a-mesh-now")]
+#[case::numpy(r#""np:f32[8]""#, "over-a-mesh-now")]
+fn a_state_that_comes_back_elsewhere(#[case] first: &str, #[case] cause: &str) {
+    let later = over(r#""d""#);
+    let mut lines = [first, &later, &later].map(|arg| call("jax.jit", arg, ""));
+    lines[2] = lines[2].replace(TRACED, "");
+    if cause == "spread-otherwise" {
+        lines[1] = lines[1].replace(r#""trace", "#, "");
+    }
+    let explained = read(&lines);
+    let again = &explained.calls[1];
+    let advice = again.advice[0].as_ref().unwrap();
+    assert_eq!(advice.cause, cause, "{explained:#?}");
+    assert!(advice.fix.contains("out_shardings"), "{advice:?}");
+    let patterns: Vec<_> = explained.patterns.iter().map(|it| (it.id.as_str(), it.fix == advice.fix)).collect();
+    assert_eq!(patterns, [("late-fixed-point", true)], "{explained:#?}");
+}
+
 /// How wide an array is follows from the flag, and is another array all the same; what a Python number becomes is the flag alone.
 #[rstest]
 #[case::an_array(r#""f32[3]""#, r#""f64[3]""#, &["jax_enable_x64: true was false", "dtype at s: f64 was f32"])]
