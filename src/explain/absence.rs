@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::Recording;
+use super::inside::reference;
 use super::recording::{CallLine, Line};
-use crate::case::{Array, Call, ClearScope, Layer, LayerSet, Library, Name, Subclass, Value, Via};
+use crate::case::{Array, Call, ClearScope, Form, Layer, LayerSet, Library, Name, Subclass, Value, Via};
 use crate::model::Difference;
 
 /// The component of a key that was not found since nothing is there, by what became of it; `spec/causes.yaml` says what each means.
@@ -33,8 +34,8 @@ enum Absence {
 }
 
 impl Absence {
-    /// At the function of that name.
-    fn difference(self, function: &str) -> Difference {
+    /// At the function of that name, which is a `method` perhaps, `Model.run`.
+    fn difference(self, function: &str, method: Option<&str>) -> Difference {
         let (component, before, after) = match self {
             Self::Effect => ("effect", "none", "one"),
             Self::Converted => ("object with __jax_array__", "none", "one"),
@@ -45,7 +46,8 @@ impl Absence {
             Self::Ahead => ("ahead of time", "never called", "called"),
             Self::Wrapped => ("wrapping", "a lambda", "another"),
             Self::Anew => {
-                return Difference::new("", "function", function, format!("another {function}"));
+                let text = method.map_or_else(|| function.to_owned(), |method| format!("<bound method {method}>"));
+                return Difference::new("", "function", &text, format!("another {text}"));
             }
             Self::Gone => ("lifetime", "there", "gone"),
         };
@@ -96,6 +98,14 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
     let mut raised: HashMap<usize, Vec<(usize, [usize; 2])>> = HashMap::new();
     let mut absences = Vec::new();
     let calls: Vec<_> = recording.calls().collect();
+    let objects: HashMap<_, _> = recording.news().flat_map(|news| &news.objects).collect();
+    let method = |function: &Value| match objects.get(reference(function)?)? {
+        Value::Form(form) => match &**form {
+            Form::Method(method) => method.name.as_deref(),
+            _ => None,
+        },
+        _ => None,
+    };
     for line in &recording.lines {
         let line = match line {
             Line::Clear(scope, _) => {
@@ -133,7 +143,8 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             Some(earlier) if earlier.wrapper != line.recorded.wrapper.as_ref() => Absence::Anew,
             Some(_) => Absence::Gone,
         };
-        absences.push(absence.difference(&line.recorded.name));
+        let method = given.and_then(|call| method(call.function.as_ref()?));
+        absences.push(absence.difference(&line.recorded.name, method));
         if observed.error.is_some() {
             raised.entry(function).or_default().push((absences.len() - 1, now));
         } else {

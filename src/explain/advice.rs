@@ -92,7 +92,9 @@ impl<'s> Advisor<'s> {
 
 /// The class of the object of which `method` is one, as it is called where it is defined; what isn't written so has none.
 fn owner(method: &str) -> &str {
-    let named = method.strip_prefix("<bound method ").and_then(|rest| rest.split_once(' ')?.0.rsplit_once('.'));
+    let named = method
+        .strip_prefix("<bound method ")
+        .and_then(|rest| rest.split(' ').next()?.trim_end_matches('>').rsplit_once('.'));
     named.map_or("object", |(class, _)| class.rsplit('.').next().unwrap_or(class))
 }
 

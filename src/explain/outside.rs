@@ -28,7 +28,8 @@ pub(super) fn unnumbered(text: &str) -> (&str, Option<&str>) {
 /// What is read from outside by one name, where it is another.
 fn difference(name: &str, before: &str, after: &str) -> Difference {
     let ((before, of_before), (after, of_after)) = (unnumbered(before), unnumbered(after));
-    let component = if of_before.is_some() && of_after.is_some() { OBJECT } else { OUTSIDE };
+    let is_another = of_before.zip(of_after).is_some_and(|(before, after)| before != after);
+    let component = if is_another { OBJECT } else { OUTSIDE };
     let another = if before == after { "another " } else { "" };
     Difference::new(name, component, before, format!("{another}{after}"))
 }

@@ -74,3 +74,10 @@ def descent(rate):
 
 for rate in (0.5, 0.5, 0.25):
     print(descent(rate)(x))
+
+
+for model in (Model(2), Model(3), Model(3)):
+    print(jax.jit(model.__call__)(x))
+
+for width in (2, 3):
+    print(jax.jit(Model(width))(x))

@@ -324,6 +324,9 @@ fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version
         "15: table {'a': 1, 'b': 3} after {'a': 1, 'b': 2}",
         &format!("17: tx {made}"),
         &format!("18: tx {made}, tx.update.update_fns[1].tx.update.step_size -0.25 after -0.5"),
+        "20: self.width 3 after 2",
+        "21: ",
+        "23: self.width 3 after 2",
     ];
     assert_eq!(said, expected);
     // What holds functions can be no argument.

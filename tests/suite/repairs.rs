@@ -193,6 +193,32 @@ fn what_is_made_anew_with_a_function_is_made_once(
     assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.starts_with(fix), "{explained:#?}");
 }
 
+/// Of a method whose object is gone the recording still has what that held.
+#[test]
+fn a_method_of_an_object_that_is_gone() {
+    let of = |object: u32| {
+        let gone = if object == 1 { "" } else { r#""dropped": ["m_1"], "ended": ["w_1"], "# };
+        format!(
+            r#"{{{gone} "api": "jax.jit", "name": "run", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{object}",
+                "objects": {{"net_{object}": {{"object": {{"called": "<Net width={object}>"}}}},
+                             "m_{object}": {{"method": {{"of": {{"ref": "net_{object}"}}, "name": "lib.<locals>.Net.run"}}}}}},
+                "outside": {{"m_{object}": {{"self.width": "{object}", "self.depth": "3"}}}},
+                "call": {{"function": {{"ref": "m_{object}"}}, "args": ["f32[2]"]}}}}"#
+        )
+    };
+    let explained = read(&[of(1), of(2)]);
+    let again = &explained.calls[1];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Nothing, "{explained:#?}");
+    let said: Vec<_> = again.differences().iter().chain(&again.outside).map(ToString::to_string).collect();
+    let method = "<bound method lib.<locals>.Net.run>";
+    assert_eq!(
+        said,
+        [format!("function: another {method} was {method}"), "from outside at self.width: 2 was 1".to_owned()]
+    );
+    let advice = again.advice[0].as_ref().unwrap();
+    assert!(advice.cause == "method-wrapped-anew" && advice.fix.starts_with("Make the Net once"), "{advice:?}");
+}
+
 /// Of much that functions read few rows are shown, and of the others how many there are.
 #[test]
 fn what_is_read_beside_that_is_counted() {

@@ -295,7 +295,7 @@ class Objects(Recorder):
             params = self._params(value) if callable(value) and not isinstance(value, type) else {}
             called = identity_text(value) if is_cell(value) else text_of(value)
             self.objects[name] = {"object": {"called": called, **params}}
-        if isinstance(inner, types.FunctionType):
+        if isinstance(inner, types.FunctionType) or ("object" in self.objects[name] and callable(value)):
             self.outside[name] = self._reads_of.of(value)
         return name
 

@@ -116,15 +116,16 @@ def _globals_of(written: types.CodeType) -> tuple[str, ...]:
 
 
 def _given(function: Any) -> dict[str, Any]:
-    """What a partial gives to the function in it, or the object holds whose method it is."""
+    """What a partial gives to the function in it, or the object holds whose method it is, or that is called itself."""
     if isinstance(function, functools.partial):
         written = stored(function.func, "__code__") or stored(stored(function.func, "__func__"), "__code__")
         names = written.co_varnames[: written.co_argcount] if written is not None else ()
         names = names[1:] if isinstance(function.func, types.MethodType) else names
         return dict(zip(names, function.args, strict=False)) | function.keywords
-    if isinstance(function, types.MethodType) and (held := held_by(function.__self__)) is not None:
-        return {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS)}
-    return {}
+    if isinstance(function, (types.FunctionType, type)):
+        return {}
+    held = held_by(function.__self__ if isinstance(function, types.MethodType) else function) or {}
+    return {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS) if name != "__wrapped__"}
 
 
 def _within(read: dict[str, Any]) -> dict[str, str]:
