@@ -24,14 +24,14 @@ pub struct Advice {
 /// The causes, ready to be asked.
 pub(super) struct Advisor<'s>(Vec<(Patterns, &'s Cause)>);
 
-/// By API, component, path, before and after.
-type Patterns = [Vec<GlobMatcher>; 5];
+/// By API, component, path, before and after; and what is beside it.
+type Patterns = [Vec<GlobMatcher>; 6];
 
 impl<'s> Advisor<'s> {
     pub fn of(spec: &'s Spec) -> Result<Self, RecordingError> {
         let compiled = |cause: &'s Cause| {
             let when = &cause.when;
-            let parts = [&when.api, &when.component, &when.path, &when.before, &when.after];
+            let parts = [&when.api, &when.component, &when.path, &when.before, &when.after, &when.beside];
             let mut patterns = Patterns::default();
             for (place, texts) in patterns.iter_mut().zip(parts) {
                 for text in texts {
@@ -64,9 +64,13 @@ impl<'s> Advisor<'s> {
     fn advise(&self, call: &ExplainedCall, difference: &Difference) -> Option<Advice> {
         let texts = [&call.api, &difference.component, &difference.path, &difference.before, &difference.after];
         let did_miss = super::missed(&call.observed);
-        let fits = |(patterns, cause): &&(Patterns, &Cause)| {
+        let at_path = call.differences().iter().filter(|found| found.path == difference.path);
+        let beside: Vec<_> =
+            at_path.map(|found| format!("{}: {} was {}", found.component, found.after, found.before)).collect();
+        let fits = |([patterns @ .., all], cause): &&(Patterns, &Cause)| {
             let mut pairs = patterns.iter().zip(texts);
             pairs.all(|(globs, text)| globs.is_empty() || globs.iter().any(|glob| glob.is_match(text)))
+                && all.iter().all(|glob| beside.iter().any(|text| glob.is_match(text)))
                 && (cause.when.missed.is_empty() || did_miss == cause.when.missed.iter().copied().collect())
         };
         let (_, cause) = self.0.iter().find(fits)?;

@@ -59,6 +59,9 @@ pub struct When {
     /// What stands in the later key.
     #[serde(default)]
     pub after: Vec<String>,
+    /// What differs at the path, this difference among it, as `dtype: u32 was i32`: each of these.
+    #[serde(default)]
+    pub beside: Vec<String>,
     /// The layers that the call missed, all of them.
     #[serde(default)]
     pub missed: Vec<Layer>,

@@ -148,6 +148,19 @@ fn a_state_that_comes_back_elsewhere(#[case] first: &str, #[case] cause: &str) {
     assert_eq!(patterns, [("late-fixed-point", true)], "{explained:#?}");
 }
 
+/// A seed and a key of the old kind are said as such, where all speaks for it.
+#[rstest]
+#[case::a_seed_first("3", r#""u32[2]""#, &["a-seed-and-then-a-key"; 3])]
+#[case::a_key_first(r#""u32[2]""#, "3", &["a-key-and-then-a-seed"; 3])]
+#[case::an_array_first(r#""i32[]""#, r#""u32[2]""#, &["a-seed-and-then-a-key"; 2])]
+#[case::three("3", r#""u32[3]""#, &["a-scalar-that-grows", "another-dtype", "weak-type-lost"])]
+#[case::a_float("3.0", r#""u32[2]""#, &["a-scalar-that-grows", "another-dtype", "weak-type-lost"])]
+#[case::of_one_dtype(r#""u32[]""#, r#""u32[2]""#, &["a-scalar-that-grows"])]
+fn a_seed_beside_a_key(#[case] before: &str, #[case] after: &str, #[case] causes: &[&str]) {
+    let explained = read(&[before, after].map(|arg| call("jax.jit", arg, "")));
+    assert_eq!(said(&explained).1, causes, "{explained:#?}");
+}
+
 /// How wide an array is follows from the flag, and is another array all the same; what a Python number becomes is the flag alone.
 #[rstest]
 #[case::an_array(r#""f32[3]""#, r#""f64[3]""#, &["jax_enable_x64: true was false", "dtype at s: f64 was f32"])]
