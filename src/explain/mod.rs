@@ -11,6 +11,7 @@ mod patterns;
 mod recording;
 mod repair;
 mod replay;
+mod tried;
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,11 +21,12 @@ use serde::Serialize;
 pub use advice::Advice;
 pub use patterns::{Pattern, listed, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
-pub use repair::Repair;
+pub use repair::{Repair, Untried};
+pub use tried::Tried;
 
-use crate::case::{Case, Layer, LayerSet, Step, Verdict, Via};
-use crate::model::{self, Difference, Simulation, Written, behaviour};
-use crate::spec::{CaseFile, Outcome, Profile, Spec, Version};
+use crate::case::{Layer, LayerSet, Step, Verdict, Via};
+use crate::model::{self, Difference, Simulation, Written};
+use crate::spec::{Profile, Spec, Version};
 use advice::Advisor;
 use inside::Inside;
 use outside::Outside;
@@ -109,9 +111,6 @@ type Place = (String, String);
 /// Which function was called, where its key differs at which layer, and by what cause.
 type Kind = (usize, Option<Layer>, Vec<(Place, Option<String>)>);
 
-/// Repairs are tried for the first calls of so many kinds.
-const TRIED: usize = 64;
-
 /// A call, explained.
 #[derive(Debug, Serialize)]
 pub struct ExplainedCall {
@@ -154,6 +153,8 @@ pub struct ExplainedCall {
     pub stale: Option<Difference>,
     /// What became of its repair when it was tried on the model, if it was.
     pub tried: Option<Tried>,
+    /// Why it was not, if there is a key near to the call.
+    pub untried: Option<Untried>,
 }
 
 /// What a layer below would miss by.
@@ -164,19 +165,6 @@ pub struct Further {
     pub difference: Difference,
     /// What that means.
     pub advice: Option<Advice>,
-}
-
-/// What a repair does, on the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Tried {
-    /// With the differences that are stated taken from the nearest call, the call is served.
-    pub mends: bool,
-    /// With any one of them left, it misses.
-    pub minimal: bool,
-    /// The layers below that are missed all the same.
-    pub left: LayerSet,
-    /// What the keys differ in there.
-    pub by: Vec<Difference>,
 }
 
 impl ExplainedCall {
@@ -365,6 +353,7 @@ impl Explained {
                 further: Vec::new(),
                 stale: None,
                 tried: None,
+                untried: None,
             });
         }
         let mut replays = HashMap::new();
@@ -433,94 +422,6 @@ impl Explained {
         explained.try_repairs(spec, &advisor);
         explained.patterns = patterns::patterns(&explained.calls, &spec.habits);
         Ok(explained)
-    }
-
-    /// Tries what mends the first call of each kind, and leaves out what isn't needed for that from the explanations of all of them.
-    fn try_repairs(&mut self, spec: &Spec, advisor: &Advisor<'_>) {
-        let mut kinds = HashSet::new();
-        let is_new = |call: &&ExplainedCall| call.is_again() && kinds.insert(call.kind());
-        let first: Vec<usize> = self.calls.iter().filter(is_new).map(|call| call.number).take(TRIED).collect();
-        let mut unneeded: HashMap<Kind, HashSet<Place>> = HashMap::new();
-        for number in first {
-            let Some(repair) = self.repair(number, spec) else { continue };
-            let call = &mut self.calls[number - 1];
-            let is_same = |a: &Difference, b: &Difference| a.path == b.path && a.component == b.component;
-            let stated = call.differences();
-            // What one place makes of the key alone can look otherwise than beside the others: an argument is absent that the other
-            // call has by name.
-            let is_it = |found: &Difference, stated: &Difference| {
-                found.path == stated.path || stated.is_of_the_form() && found.is_an_argument()
-            };
-            let is_stated = |found: &Vec<Difference>| found.iter().any(|a| stated.iter().any(|b| is_it(a, b)));
-            let is_enough = |a: &Difference| {
-                let mut each = repair.each.iter().flatten();
-                each.any(|b| is_same(a, b) || a.is_of_the_form() && b.is_an_argument())
-            };
-            let mends = repair.each.iter().all(is_stated);
-            let rest: HashSet<Place> = stated.iter().filter(|stated| !is_enough(stated)).map(place_of).collect();
-            // What covers the rest has to stay.
-            let covers = |found: &Vec<Difference>| {
-                let needed = stated.iter().filter(|stated| !rest.contains(&place_of(stated)));
-                found.iter().any(|a| needed.clone().any(|b| is_it(a, b)))
-            };
-            let minimal = rest.is_empty() || mends && repair.each.iter().all(covers);
-            if minimal && !rest.is_empty() {
-                unneeded.insert(call.kind(), rest);
-            }
-            call.tried = Some(Tried { mends, minimal, left: repair.left, by: repair.by });
-        }
-        if unneeded.is_empty() {
-            return;
-        }
-        for call in &mut self.calls {
-            if let Some(places) = unneeded.get(&call.kind()) {
-                call.leave_out(places);
-                call.further = advisor.further(call);
-            }
-        }
-    }
-
-    /// What mends a call that missed, by its number; `None` if there is nothing near it, or it can't be tried.
-    #[must_use]
-    pub fn repair(&self, number: usize, spec: &Spec) -> Option<Repair> {
-        let call = self.calls.get(number.checked_sub(1)?)?;
-        let explanation = call.explanation()?;
-        let Nearest::Call(nearest) = explanation.nearest else { return None };
-        let profile = profile_of(spec, &call.api, &self.version)?;
-        self.replays.get(&call.api)?.repair(nearest, number, explanation.layer, &profile)
-    }
-
-    /// A call that missed as a case of two calls, and that case repaired, for a target or a script. `None` as for
-    /// [`Self::repair`].
-    #[must_use]
-    pub fn cases(&self, number: usize, spec: &Spec) -> Option<[CaseFile; 2]> {
-        let Repair { missing, repaired, .. } = self.repair(number, spec)?;
-        let call = &self.calls[number - 1];
-        let profile = spec.profile(&call.api, &self.version)?;
-        let file = |id: String, says: String, case: Case| {
-            let calls = behaviour(&case, profile).ok()?;
-            let expect = Some(Outcome { calls, when_missed: None }.into());
-            let (api, version) = (call.api.clone(), Some(self.version.to_string()));
-            Some(CaseFile {
-                id,
-                says,
-                api,
-                version,
-                case,
-                expect,
-                observed: None,
-                repairs: None,
-                fix: None,
-                sources: Vec::new(),
-            })
-        };
-        let Nearest::Call(nearest) = call.explanation()?.nearest else { return None };
-        let id = format!("call-{number}");
-        let found: Vec<String> = call.differences().iter().map(ToString::to_string).collect();
-        let says = format!("Call {number} of {} after call {nearest}: {}.", call.name, found.join("; "));
-        let mended = file(format!("{id}-repaired"), "The same without the difference.".to_owned(), repaired)?;
-        let fix = call.advice.iter().flatten().next().map(|advice| advice.fix.clone());
-        Some([file(id.clone(), says, missing)?, CaseFile { repairs: Some(id), fix, ..mended }])
     }
 
     /// The patterns and, beside them, each cause of misses that are no part of one: what to mend first on top.

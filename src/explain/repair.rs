@@ -4,8 +4,10 @@
 //! again with one place as in the second. The second call with all that matter as in the first is the repaired one.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use indexmap::IndexMap;
+use serde::{Serialize, Serializer};
 use serde_json::Value as Tree;
 
 use super::aspect;
@@ -15,6 +17,48 @@ use crate::spec::Profile;
 
 /// Calls that differ in more places than this are not taken apart.
 const PLACES: usize = 64;
+
+/// Why the repair of a miss was not tried, or nothing came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untried {
+    /// That of the call of this number was, which differs at the same places for the same causes.
+    Like(usize),
+    /// So many others were.
+    Others(usize),
+    /// The nearest key is that of no recorded call.
+    Aside,
+    /// The function has an effect.
+    Effect,
+    /// The two calls differ in too many places.
+    Places,
+    /// The model doesn't know one of the calls that would have to be made.
+    Unknown,
+    /// The first call, made again, misses as well.
+    Again,
+    /// The call misses all the same.
+    Missed,
+}
+
+impl fmt::Display for Untried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Like(number) => write!(f, "that of call {number} was, which is like it"),
+            Self::Others(some) => write!(f, "the first {some} that are unlike each other were"),
+            Self::Aside => f.write_str("the key nearest to it is of no call of the recording"),
+            Self::Effect => f.write_str("the function has an effect, which the model doesn't take apart"),
+            Self::Places => write!(f, "the two calls differ in more than {PLACES} places"),
+            Self::Unknown => f.write_str("the model doesn't know what a call between the two does"),
+            Self::Again => f.write_str("the nearest call misses, too, when it is made again"),
+            Self::Missed => f.write_str("there is more that the call misses by"),
+        }
+    }
+}
+
+impl Serialize for Untried {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// A miss, and what mends it.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,9 +79,9 @@ impl Repair {
     /// What mends `second`, which missed `layer` where `first` had been called. `case` has what both speak of, and `between`
     /// are the objects that were dropped between the two.
     ///
-    /// `None` if the first call would miss the layer again itself, if the model doesn't know one of the calls to try, or if
-    /// they differ in too many places.
-    #[must_use]
+    /// # Errors
+    /// If the first call would miss the layer again itself, if the model doesn't know one of the calls to try, or if they differ in
+    /// too many places.
     pub fn of(
         case: &Case,
         first: &Call,
@@ -45,17 +89,20 @@ impl Repair {
         between: &[&Name],
         layer: Layer,
         profile: &Profile,
-    ) -> Option<Self> {
+    ) -> Result<Self, Untried> {
         if first.effect.is_some() || second.effect.is_some() {
             // No function of a case has it with some arguments only.
-            return None;
+            return Err(Untried::Effect);
         }
         let trial = Trial { case, first, between, layer, profile };
         let [before, after] = [first, second].map(|call| serde_json::to_value(call).expect("every call has a text"));
         let mut places = Vec::new();
         differing(Some(&before), Some(&after), "", &mut places);
-        if places.len() > PLACES || !trial.missed(&before)?.is_empty() {
-            return None;
+        if places.len() > PLACES {
+            return Err(Untried::Places);
+        }
+        if !trial.missed(&before).ok_or(Untried::Unknown)?.is_empty() {
+            return Err(Untried::Again);
         }
         let (mut mended, mut each) = (after.clone(), Vec::new());
         for place in &places {
@@ -65,9 +112,9 @@ impl Repair {
                 let call = grafted(&before, place, &after)?;
                 Some((place, trial.missed(&call)?))
             });
-            let (place, missed) = tried.find_map(|tried| tried)?;
+            let (place, missed) = tried.find_map(|tried| tried).ok_or(Untried::Unknown)?;
             if !missed.is_empty() {
-                mended = grafted(&mended, place, &before)?;
+                mended = grafted(&mended, place, &before).ok_or(Untried::Unknown)?;
                 each.push(missed);
             }
         }
@@ -75,10 +122,10 @@ impl Repair {
         if let Tree::Object(parts) = &mut mended {
             parts.shift_remove("raises");
         }
-        let (repaired, prediction) = trial.predicted(&mended)?;
-        let Verdict::Missed(missed) = prediction.verdict else { return None };
+        let (repaired, prediction) = trial.predicted(&mended).ok_or(Untried::Unknown)?;
+        let Verdict::Missed(missed) = prediction.verdict else { return Err(Untried::Unknown) };
         if missed.contains(layer) {
-            return None;
+            return Err(Untried::Missed);
         }
         let left: LayerSet =
             [Layer::Lower, Layer::Compile].into_iter().filter(|below| missed.contains(*below)).collect();
@@ -98,7 +145,8 @@ impl Repair {
             let new: Vec<_> = explanation.differences.into_iter().filter(is_new).collect();
             by.extend(new);
         }
-        Some(Self { missing: trial.case(&after)?, repaired, each, left, by })
+        let missing = trial.case(&after).ok_or(Untried::Unknown)?;
+        Ok(Self { missing, repaired, each, left, by })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::recording::{Aside, Line, News};
-use super::{Recording, Repair};
+use super::{Recording, Repair, Untried};
 use crate::case::{Call, Case, CaseError, Form, Layer, Name, Part, Step, Value};
 use crate::spec::Profile;
 
@@ -84,13 +84,13 @@ impl Replay {
     }
 
     /// What mends call `second`, which missed `layer` and is nearest to call `first`; both numbers are of the recording.
-    pub fn repair(&self, first: usize, second: usize, layer: Layer, profile: &Profile) -> Option<Repair> {
+    pub fn repair(&self, first: usize, second: usize, layer: Layer, profile: &Profile) -> Result<Repair, Untried> {
         let place = |number| self.origins.iter().position(|known| *known == Origin::Call(number));
-        let (i, j) = (place(first)?, place(second)?);
-        let (Step::Call(first), Step::Call(second)) = (self.case.steps.get(i)?, self.case.steps.get(j)?) else {
-            return None;
+        let (i, j) = place(first).zip(place(second)).filter(|(i, j)| i < j).ok_or(Untried::Unknown)?;
+        let (Step::Call(first), Step::Call(second)) = (&self.case.steps[i], &self.case.steps[j]) else {
+            return Err(Untried::Unknown);
         };
-        let between: Vec<_> = self.case.steps.get(i..j)?.iter().filter_map(dropped).collect();
+        let between: Vec<_> = self.case.steps[i..j].iter().filter_map(dropped).collect();
         Repair::of(&self.case, first, second, &between, layer, profile)
     }
 

@@ -143,7 +143,7 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     describe_differences(text, group, style);
     write_advice(text, call.advice.iter().flatten(), style);
     describe_further(text, call, style);
-    if let Some(became) = became(call) {
+    if let Some(became) = became(call).or_else(|| untried(call)) {
         let _ = writeln!(text, "  {dim}{became}{end}");
     }
     match (&call.predicted, &call.unpredicted) {
@@ -290,6 +290,11 @@ pub(super) fn became(call: &ExplainedCall) -> Option<String> {
     };
     let these = if differences.len() == 1 { "that" } else { "these" };
     Some(format!("Tried on the model: with {these} as in {nearest}, {rest}"))
+}
+
+/// Why the repair of a call was not tried, if there was something to try.
+pub(super) fn untried(call: &ExplainedCall) -> Option<String> {
+    call.untried.map(|why| format!("Not tried on the model: {why}."))
 }
 
 /// What each layer below the fast path makes, as a verb.

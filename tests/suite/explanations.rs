@@ -1,7 +1,7 @@
 //! What is said of recordings that are written here, line by line.
 
 use jitkey::case::{LayerSet, Verdict};
-use jitkey::explain::{Explained, ExplainedCall, Nearest, Recording, Tried};
+use jitkey::explain::{Explained, ExplainedCall, Nearest, Recording, Tried, Untried};
 use jitkey::model::Difference;
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
@@ -547,6 +547,7 @@ fn what_is_nearest_can_be_an_aside() {
     let explanation = call.explanation().unwrap();
     assert!(explanation.nearest == Nearest::Aside(0) && call.is_predicted(), "{explained:#?}");
     assert!(call.tried.is_none() && explained.repair(2, &SPEC).is_none());
+    assert_eq!(call.untried, Some(Untried::Aside));
     let said = text(&explained, Style::PLAIN);
     assert!(
         said.contains(

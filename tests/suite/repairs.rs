@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use jitkey::case::{Layer, LayerSet};
-use jitkey::explain::{Explained, Nearest, Recording};
+use jitkey::explain::{Explained, Nearest, Recording, Untried};
 use jitkey::report::explain::text;
+use jitkey::report::html::recording;
 use jitkey::report::text::Style;
 use rstest::rstest;
 
@@ -140,6 +141,41 @@ fn each_cause_is_tried() {
         explained.calls.iter().flat_map(|call| call.advice.iter().flatten()).map(|it| &it.cause).collect();
     let tried = explained.calls.iter().filter(|call| call.tried.is_some()).count();
     assert!(causes.len() > 1 && tried == causes.len(), "{explained:#?}");
+}
+
+/// What is not tried says why, in the text, on the page and for programs.
+#[rstest]
+#[case::an_effect(Untried::Effect)]
+#[case::too_many_places(Untried::Places)]
+#[case::like_another(Untried::Like(2))]
+#[case::others(Untried::Others(64))]
+fn what_is_not_tried_says_why(#[case] expected: Untried) {
+    let with_effect = |line: String| line.replacen('{', r#"{"effect": "unordered", "#, 1);
+    let lines: Vec<_> = match expected {
+        Untried::Effect => [2, 3].map(|n| with_effect(call(&format!(r#""f32[{n}]""#), "", TRACED))).into(),
+        Untried::Places => ["f32", "i32"]
+            .map(|dtype| call(&format!("[{}]", vec![format!(r#""{dtype}[2]""#); 70].join(", ")), "", TRACED))
+            .into(),
+        Untried::Like(_) => [2, 3, 4].map(|n| call(&format!(r#""f32[{n}]""#), "", TRACED)).into(),
+        _ => {
+            let of = |i: usize, n: usize| {
+                call(&format!(r#""f32[{n}]""#), "", TRACED)
+                    .replace("a.py:1", &format!("a.py:{i}"))
+                    .replace("step_1", &format!("step_{i}"))
+            };
+            (0..65).flat_map(|i| [of(i, 2), of(i, 3)]).collect()
+        }
+    };
+    let explained = read(&lines);
+    let last = explained.calls.last().unwrap();
+    assert!(last.tried.is_none() && last.untried == Some(expected), "{:?}", last.untried);
+    let why = expected.to_string();
+    assert!(serde_json::to_string(last).unwrap().contains(&format!(r#""untried":"{why}""#)));
+    // What is like another stands with that one.
+    let is_alone = !matches!(expected, Untried::Like(_));
+    let says = format!("Not tried on the model: {why}.");
+    assert_eq!(text(&explained, Style::PLAIN).contains(&says), is_alone);
+    assert_eq!(recording(&explained).contains(&says), is_alone);
 }
 
 /// What the functions read, where it differs, stands beside the one that was made anew.

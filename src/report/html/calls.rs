@@ -7,8 +7,8 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use crate::case::{Layer, Verdict};
-use crate::explain::{Explained, ExplainedCall, Nearest};
-use crate::report::explain::{became, nearest, what};
+use crate::explain::{Explained, ExplainedCall, Nearest, Untried};
+use crate::report::explain::{became, nearest, untried, what};
 
 /// How many differences of one layer are shown.
 const MOST: usize = 60;
@@ -79,7 +79,9 @@ impl Calls {
             let kind = calls.kind(call);
             let kind = calls.kinds.insert_full(kind).0;
             calls.calls.push(kind);
-            if let Some(became) = became(call) {
+            // What was tried of another call stands with that one.
+            let is_own = !matches!(call.untried, Some(Untried::Like(_)));
+            if let Some(became) = became(call).or_else(|| untried(call).filter(|_| is_own)) {
                 let became = calls.text(&became);
                 calls.tried.insert(call.number, became);
             }
