@@ -103,10 +103,10 @@ pub(super) fn each_apart(
 }
 
 /// A part of a piece of data by what it is called there, in each of two.
-type Corresponding<'d> = (String, Option<&'d Obj>, Option<&'d Obj>);
+pub(super) type Corresponding<'d> = (String, Option<&'d Obj>, Option<&'d Obj>);
 
 /// The parts of two pieces of data that are built alike.
-fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding<'d>> {
+pub(super) fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding<'d>> {
     let zipped = |old: &'d [Obj], new: &'d [Obj]| {
         let parts = old.iter().zip(new).enumerate();
         parts.map(|(i, (old, new))| (format!("[{i}]"), Some(old), Some(new))).collect()

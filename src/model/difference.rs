@@ -482,6 +482,54 @@ mod tests {
          - call: {args: [{new: {class: Model, children: [[\"f32[]\", \"f32[]\"], \"f32[]\"], keys: [.a, .b], aux: {str: adam}}}]}\n",
         &["structure at args[0].aux: 'adam' was 'sgd'", "structure at args[0].a: list of 2 was leaf"]
     )]
+    #[case::a_tuple_beside_children_that_lists_no_names(
+        "jax.jit",
+        "classes: {Model: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\"], keys: [.a], aux: {tuple: [1, 2]}}}]}\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\", \"f32[]\"], keys: [.a, .b], aux: {tuple: [1, 2, 3]}}}]}\n",
+        &["structure at args[0].b: f32[] was absent", "structure at args[0].aux: (1, 2, 3) was (1, 2)"]
+    )]
+    #[case::an_item_for_each_child(
+        "jax.jit",
+        "classes: {Model: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\"], keys: [.a], aux: {tuple: [7]}}}]}\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\", \"f32[]\"], keys: [.a, .b], aux: {tuple: [7, 8]}}}]}\n",
+        &["structure at args[0].b: f32[] was absent"]
+    )]
+    #[case::an_item_for_each_child_of_which_one_differs(
+        "jax.jit",
+        "classes: {Model: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\"], keys: [.a], aux: {tuple: [7]}}}]}\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\", \"f32[]\"], keys: [.a, .b], aux: {tuple: [9, 8]}}}]}\n",
+        &["structure at args[0].b: f32[] was absent", "structure at args[0].aux: (9, 8) was (7,)"]
+    )]
+    #[case::names_with_what_belongs_to_them(
+        "jax.jit",
+        "classes: {Model: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\"], keys: [.a], aux: {tuple: [{tuple: [{str: a}, 1]}]}}}]}\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\", \"f32[]\"], keys: [.a, .b], aux: {tuple: [{tuple: [{str: a}, 1]}, {tuple: [{str: b}, 2]}]}}}]}\n",
+        &["structure at args[0].b: f32[] was absent"]
+    )]
+    #[case::a_name_that_has_something_else(
+        "jax.jit",
+        "classes: {Model: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\"], keys: [.a], aux: {tuple: [{tuple: [{str: a}, 1]}, {str: x}]}}}]}\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\", \"f32[]\"], keys: [.a, .b], aux: {tuple: [{tuple: [{str: a}, 3]}, {tuple: [{str: b}, 2]}, {str: x}]}}}]}\n",
+        &["structure at args[0].b: f32[] was absent", "structure at args[0].aux: (('a', 3), ('b', 2), 'x') was (('a', 1), 'x')"]
+    )]
+    #[case::names_in_a_dict(
+        "jax.jit",
+        "classes: {Model: {node: {}}}\n\
+         steps:\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\"], keys: [.a], aux: {dict: {a: 1}}}}]}\n\
+         - call: {args: [{new: {class: Model, children: [\"f32[]\", \"f32[]\"], keys: [.a, .b], aux: {dict: {a: 1, b: 2}}}}]}\n",
+        &["structure at args[0].b: f32[] was absent"]
+    )]
     #[case::data_beside_children_of_other_names(
         "jax.jit",
         "classes: {Model: {node: {}}}\n\

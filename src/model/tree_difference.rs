@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 
-use super::apart::{DEPTH, apart, each_apart, objects_told_apart, stem, told_apart};
+use super::apart::{DEPTH, apart, corresponding, each_apart, objects_told_apart, stem, told_apart};
 use super::difference::{ABSENT, ARGUMENT, Difference};
-use super::object::Obj;
+use super::object::{Kind, Obj};
 use super::python;
 use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};
 use crate::spec::Equality;
@@ -144,6 +144,59 @@ fn is_another_namedtuple(before: &TreeNode, after: &TreeNode) -> bool {
         names.into_iter().flatten().map(ToString::to_string).collect::<Vec<_>>()
     };
     before.kind == NodeKind::Namedtuple && after.kind == NodeKind::Namedtuple && fields(before) != fields(after)
+}
+
+/// The items of a tuple or a list.
+fn items(object: &Obj) -> Option<&[Obj]> {
+    match &**object {
+        Kind::Tuple(items) => Some(items),
+        Kind::List(contents) => Some(contents),
+        _ => None,
+    }
+}
+
+/// Whether two pieces of data are the same but for these names, and what begins with one of them.
+fn same_but_for(names: &[&str], old: &Obj, now: &Obj) -> bool {
+    fn is_of_one(names: &[&str], item: &Obj) -> bool {
+        matches!(&**item, Kind::Str(text) if names.contains(&text.as_str()))
+            || items(item).and_then(<[Obj]>::first).is_some_and(|first| is_of_one(names, first))
+    }
+    if python::is(old, now) || python::equal(old, now) == Ok(true) {
+        return true;
+    }
+    let Some((old, now)) = items(old).zip(items(now)) else { return false };
+    let [old, now] = [old, now].map(|items| items.iter().filter(|item| !is_of_one(names, item)).collect::<Vec<_>>());
+    old.len() == now.len() && old.iter().zip(now).all(|(old, now)| same_but_for(names, old, now))
+}
+
+/// Whether two pieces of data have an item for each child, and the same one for those that are called alike.
+fn same_of_each(was: &IndexMap<String, usize>, old: &Obj, is: &IndexMap<String, usize>, now: &Obj) -> bool {
+    let Some((old, now)) = items(old).zip(items(now)) else { return false };
+    let mut common = is.keys().enumerate().filter_map(|(i, name)| Some((was.get_index_of(name)?, i)));
+    (old.len(), now.len()) == (was.len(), is.len())
+        && common.all(|(before, after)| python::equal(&old[before], &now[after]) == Ok(true))
+}
+
+/// Adds the parts in which two pieces of data differ, but for what they say of children of these names.
+fn beside_names(names: &[&str], path: String, old: &Obj, now: &Obj, found: &mut Vec<Difference>) {
+    if same_but_for(names, old, now) {
+        return;
+    }
+    let parts = corresponding(old, now);
+    for (label, old, now) in &parts {
+        if let (Some(old), Some(now)) = (old, now) {
+            beside_names(names, format!("{path}{label}"), old, now, found);
+        } else if !names.contains(&label.trim_matches(PUNCTUATION)) {
+            let [old, now] = [old, now].map(|part| part.map_or_else(|| ABSENT.to_owned(), python::repr));
+            found.push(Difference::new(format!("{path}{label}"), "structure", old, now));
+        }
+    }
+    // What else has a name in it, a treedef say, is taken to list it.
+    let texts = [old, now].map(python::repr);
+    let lists = names.iter().any(|name| texts.iter().any(|text| text.contains(&format!("'{name}'"))));
+    if parts.is_empty() && (items(old).is_some() || !lists) {
+        apart(path, "structure", old, now, DEPTH, found);
+    }
 }
 
 impl Compared {
@@ -283,7 +336,8 @@ impl Compared {
         }
     }
 
-    /// Compares the data of two nodes whose children are called otherwise, but for what follows from that: data often list the names.
+    /// Compares the data of two nodes whose children are called otherwise, but for what follows from that: data often list the names,
+    /// or have something for each child.
     fn data_beside_names(
         &mut self,
         before: &TreeNode,
@@ -293,30 +347,40 @@ impl Compared {
         (was, is): (&IndexMap<String, usize>, &IndexMap<String, usize>),
     ) {
         let gone = was.keys().filter(|name| !is.contains_key(*name));
-        let names: Vec<_> = gone.chain(is.keys().filter(|name| !was.contains_key(*name))).collect();
-        let quoted: Vec<_> = names.iter().map(|name| format!("'{}'", name.trim_matches(PUNCTUATION))).collect();
-        let known = self.found.len();
-        self.data(before, new, j, by, |_| true);
-        let follows = |found: &Difference| {
-            let texts = [&found.before, &found.after];
-            names.iter().any(|name| found.path.ends_with(name.as_str()))
-                || texts.iter().any(|text| quoted.iter().any(|name| text.contains(name)))
-                || texts.iter().all(|text| text.starts_with('('))
-        };
-        let rest: Vec<_> = self.found.drain(known..).filter(|found| !follows(found)).collect();
-        self.found.extend(rest);
+        let names = gone.chain(is.keys().filter(|name| !was.contains_key(*name)));
+        let names: Vec<_> = names.map(|name| name.trim_matches(PUNCTUATION)).collect();
+        self.data_by(before, new, j, by, |path, _, old, now, found| {
+            if !same_of_each(was, old, is, now) {
+                beside_names(&names, path, old, now, found);
+            }
+        });
     }
 
     fn data(&mut self, before: &TreeNode, new: &Tree<'_>, j: usize, by: Equality, counts: impl Fn(&Label) -> bool) {
-        let pairs = before.data().iter().zip(new.nodes[j].data());
-        for ((_, old), (label, now)) in pairs.filter(|(_, (label, _))| counts(label)) {
+        self.data_by(before, new, j, by, |path, label, old, now, found| {
+            if counts(label) {
+                apart(path, "structure", old, now, DEPTH, found);
+            }
+        });
+    }
+
+    /// Compares the data of two nodes, as `compare` does that where they differ.
+    fn data_by(
+        &mut self,
+        before: &TreeNode,
+        new: &Tree<'_>,
+        j: usize,
+        by: Equality,
+        compare: impl Fn(String, &Label, &Obj, &Obj, &mut Vec<Difference>),
+    ) {
+        for ((_, old), (label, now)) in before.data().iter().zip(new.nodes[j].data()) {
+            let path = format!("{}{label}", new.path(j));
             match before.same_data(old, now, by) {
                 Ok(true) => {}
-                Ok(false) => apart(format!("{}{label}", new.path(j)), "structure", old, now, DEPTH, &mut self.found),
+                Ok(false) => compare(path, label, old, now, &mut self.found),
                 Err(_) => {
                     let (old, now) = objects_told_apart(old, now);
-                    let (path, component) = (format!("{}{label}", new.path(j)), "structure (its comparison raises)");
-                    self.found.push(Difference::new(path, component, old, now));
+                    self.found.push(Difference::new(path, "structure (its comparison raises)", old, now));
                 }
             }
         }
