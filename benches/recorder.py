@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import jitkey
 import numpy as np
-from jitkey.recorder import ALIKE
+from jitkey.known import ALIKE
 
 LEAVES = (1, 10, 100, 1000)
 

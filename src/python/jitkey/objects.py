@@ -9,7 +9,7 @@ import itertools
 import re
 import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -21,10 +21,11 @@ from jax._src.tree_util import default_registry
 from . import parsed
 from .dtypes import dtype_name
 from .errors import Unsupported
+from .graphs import Graphs, is_graph, is_node_def, is_split
 from .options import jit_options
 from .outside import Outside
 from .parameters import NAME, params_of
-from .record import Recorder, equal, identifier, is_axis, is_module, placement, tracer, written_aval
+from .record import equal, is_axis, is_module, placement, tracer, written_aval
 from .source import NOTHING, body, function_text, held_by, is_outside, own_name, stored
 from .texts import identity_text, is_plain, text_of, value_text
 
@@ -40,7 +41,7 @@ _REF: Any = getattr(core, "Ref", None)
 A_JIT = jax.jit(lambda: None)
 
 
-class Objects(Recorder):
+class Objects(Graphs):
     """The names of classes and objects, with the ends of those that are held weakly."""
 
     def __init__(self) -> None:
@@ -213,9 +214,9 @@ class Objects(Recorder):
         if isinstance(value, tuple) and hasattr(value, "_fields") and type(value).__eq__ is tuple.__eq__:
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
-        if _is_graph(value):
+        if is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes), "", [], is_node=False)
-        if _is_node_def(value):
+        if is_node_def(value):
             return self._node_def(value, is_node=False)
         if _is_mapping(value):
             return self._mapping(value)
@@ -364,105 +365,13 @@ class Objects(Recorder):
         # The same class can be met as a node of a tree, too.
         return {"new": {"class": self._class_of(type(value), ("plain",), form), "value": {"str": text}}}
 
-    def _graph(
-        self, nodes: Iterator[Any], attributes: Iterator[Any], path: str, variables: list[str], *, is_node: bool = True
-    ) -> Any:
-        """What an `nnx.GraphDef` says, attribute by attribute: it lists nodes and attributes as they are met from the root, and
-        the leaves of the state are its `variables`, which are named here. It is a node of a tree without children, or hashed and
-        compared as a whole."""
-        node = next(nodes)
-        # Its number follows from where it stands, and changes with whatever comes before it.
-        parts = [part.name for part in dataclasses.fields(node)] if dataclasses.is_dataclass(node) else []
-        if "metadata" in parts:
-            about = {f"_{name}": getattr(node, name) for name in parts if name not in ("index", "num_attributes")}
-            if isinstance(node.metadata, Mapping) and all(type(key) is str for key in node.metadata):
-                metadata = about.pop("_metadata")
-                about |= {identifier(key): metadata[key] for key in sorted(metadata)}
-            fields = {name: self._named(part) for name, part in about.items()}
-        else:
-            fields = {"_node": self._named(node)}
-        if type(node).__name__ == "VariableDef":
-            variables.append(path)
-        for _ in range(getattr(node, "num_attributes", 0)):
-            name, attribute = next(attributes)
-            if name == "_pytree__nodes":  # Which of the attributes are nodes, as each of them says by itself.
-                continue
-            is_item = isinstance(name, int)
-            if type(attribute).__name__ == "NodeAttr":
-                inner = f"{path}[{name}]" if is_item else f"{path}.{name}"
-                value = self._graph(nodes, attributes, inner, variables, is_node=is_node)
-            else:
-                value = self._named(getattr(attribute, "value", attribute))
-            fields[identifier(f"{'_' if is_item else ''}{name}")] = value
-        return self._graph_of(getattr(node, "type", type(node)), fields, is_node=is_node)
-
-    def _node_def(self, value: Any, *, is_node: bool = True) -> Any:
-        """The same of one of up to flax 0.10.2, which holds the nodes that are in it."""
-        # A number follows from where the node stands; that of one that was met before says which it is.
-        about = {"_type": value.type, "_metadata": getattr(value, "metadata", None)}
-        fields = {name: self._named(part) for name, part in about.items() if part is not None}
-        indices = getattr(value, "index_mapping", None)
-        if indices is not None:
-            fields["_index_mapping"] = self._named(tuple(sorted(indices.items())))
-        for name in value.attributes:
-            part: Any = next((parts[name] for parts in (value.subgraphs, value.static_fields, value.leaves) if name in parts), None)
-            key = identifier(f"{'_' if isinstance(name, int) else ''}{name}")
-            if _is_node_def(part) and part.type is not type(None):
-                fields[key] = self._node_def(part, is_node=is_node)
-            elif type(part).__name__ == "VariableDef" and name in value.leaves:
-                metadata = {identifier(name): part.metadata[name] for name in sorted(part.metadata)}
-                fields[key] = self._attributes(part.type, {"_type": part.type, **metadata}, is_node=is_node)
-            elif type(part).__name__ == "NodeRef" and name not in value.static_fields:
-                fields[key] = self._attributes(part.type, {"_type": part.type, "_index": part.index}, is_node=is_node)
-            else:
-                # None is a node without attributes.
-                fields[key] = self._named(None if _is_node_def(part) else part)
-        return self._graph_of(value.type, fields, is_node=is_node)
-
-    def _attributes(self, made: type, parts: dict[str, Any], *, is_node: bool) -> Any:
-        return self._graph_of(made, {name: self._named(part) for name, part in parts.items()}, is_node=is_node)
-
-    def _graph_of(self, made: type, fields: dict[str, Any], *, is_node: bool) -> Any:
-        """What an `nnx.GraphDef` says of an object, in these words; those of one class that have other attributes are of several."""
-        form: dict[str, Any] = {"plain_dataclass": {"fields": list(fields), "frozen": True}}
-        if is_node:
-            form = {"dataclass": {"data": [], "meta": list(fields)}}
-        name = self._class_of(made, ("graph" if is_node else "hashed graph", *fields), form)
-        return {"new": {"class": name, "fields": fields}}
-
-    def _mapping(self, value: Mapping[str, Any]) -> Any:
-        """A mapping of flax's that is hashed by its items, in whatever order."""
-        fields = sorted(value)
-        form = {"plain_dataclass": {"fields": fields, "frozen": True}}
-        made = self._class_of(type(value), ("mapping", *fields), form)
-        return {"new": {"class": made, "fields": {name: self._named(value[name]) for name in fields}}}
-
-    def _split(self, value: Any) -> Any:
-        """An `nnx.Module` as flax splits it for jax: its graphdef, and its state or, of late, a list of what is in it."""
-        variables: list[str] = []
-        graph = value._graphdef
-        graph = self._graph(iter(graph.nodes), iter(graph.attributes), "", variables) if _is_graph(graph) else self.value(graph)
-        (state,) = value.states
-        if type(state) is not list:
-            state, variables = [state], [""]
-        elif len(variables) != len(state):
-            variables = [f".states[0][{i}]" for i in range(len(state))]
-        return {
-            "new": {
-                "class": self._class_of(type(value), ("split",), {"node": {}}),
-                "children": [graph, *self._all(state)],
-                "keys": ["", *variables],
-                "aux": self._named(value.metadata),
-            }
-        }
-
     def _instance(self, value: Any) -> Any:
         """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
-        if _is_graph(value):
+        if is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes), "", [])
-        if _is_node_def(value):
+        if is_node_def(value):
             return self._node_def(value)
-        if _is_split(value):
+        if is_split(value):
             return self._split(value)
         if isinstance(value, np.ndarray):
             return {"array": {"aval": f"np:{written_aval(value)}", "subclass": _subclass(value)}}
@@ -671,18 +580,6 @@ def _is_registered(value: Any) -> bool:
         return default_registry.flatten_one_level(value) is not None
     except (TypeError, ValueError):
         return False
-
-
-def _is_split(value: Any) -> bool:
-    return type(value).__name__ == "NodeStates" and hasattr(value, "_graphdef") and len(value.states) == 1
-
-
-def _is_graph(value: Any) -> bool:
-    return type(value).__name__ == "GraphDef" and hasattr(value, "attributes") and hasattr(value, "nodes")
-
-
-def _is_node_def(value: Any) -> bool:
-    return type(value).__name__ == "NodeDef" and hasattr(value, "subgraphs") and hasattr(value, "static_fields")
 
 
 def _is_mapping(value: Any) -> bool:

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import dataclasses
-import functools
 import inspect
 import itertools
 import json
@@ -22,8 +20,7 @@ import pathlib
 import threading
 import types
 import weakref
-from collections.abc import Callable, Hashable, Iterator
-from operator import attrgetter
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 import jax
@@ -32,43 +29,22 @@ from jax._src import config as jax_config
 from jax._src.array import ArrayImpl
 from jax.sharding import NamedSharding
 
-from . import environment, flags, hooks
+from . import environment, hooks
 from .errors import Unsupported, describe
 from .hooks import local
-from .objects import A_JIT, Objects, is_cell, taken
+from .known import MEMORY_KIND, Alike, Known, Signature, is_known_by_type, parts_of_sharding
+from .objects import Objects, is_cell, taken
 from .observe import LAYERS
-from .options import OfTheCall, filter_jit_options, jit_options, set_mesh
 from .parameters import NAME
-from .record import explicit_axes, is_module
-from .source import (
-    asked_by,
-    attributes,
-    body,
-    caller,
-    code,
-    codes,
-    has_public,
-    is_called_by_program,
-    is_made,
-    is_program,
-    is_wrapper,
-    own_name,
-    place,
-    programs_line,
-    transformation_name,
-    transformations,
-    wrapper_name,
-    written_at,
-)
+from .record import is_module
+from .source import asked_by, caller, code, codes, place, programs_line
+from .surroundings import Surroundings
 from .texts import is_plain
+from .wrappers import Wrapper, wrapper_of
 
 VERSION = 1
 """Of the format of recordings."""
 
-KNOWN = 4096
-"""Signatures that are known, and contexts, at most."""
-ALIKE = 4096
-"""Avals and shardings that are known by their ids, and kinds of them, at most."""
 PATIENCE = 2.0
 """Seconds that a call waits while another thread's arguments are looked at, which can run code of the program's that waits for
 this thread."""
@@ -76,8 +52,6 @@ LOOP_OPTIONS = ("reverse", "unroll")
 """Options of loops that a case has words for."""
 GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
 """The layers to which what is done ahead of time goes."""
-_Signature = Hashable
-"""What calls have in common that are described alike."""
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -106,48 +80,6 @@ def recording(file: str | os.PathLike[str] = "recording.jsonl") -> Iterator[Reco
             hooks.active = None
 
 
-@dataclasses.dataclass
-class _Wrapper:
-    """What is known of a jitted function, without holding it."""
-
-    name: str
-    at: str | None
-    ref: str
-    """Its own name in the recording."""
-    function: Callable[[], Any]
-    codes: frozenset[types.CodeType]
-    options: dict[str, Any]
-    of_call: Callable[[Any], dict[str, Any]] | None = None
-    """What the options are of a call with these dynamic positional arguments, if they speak of what isn't there before."""
-    unknown: str | None = None
-    """Why its options can't be recorded."""
-    known_reads: weakref.WeakKeyDictionary[type, tuple[str, ...]] = dataclasses.field(default_factory=weakref.WeakKeyDictionary)
-
-    @functools.cached_property
-    def donates(self) -> bool:
-        """Whether it takes the buffers of what it is given."""
-        return any(name.startswith("donate") for name in self.options)
-
-    def reads(self, made: type) -> tuple[str, ...]:
-        """The attributes of an instance of the class of which the functions under the call speak."""
-        names = self.known_reads.get(made)
-        if names is None:
-            names = self.known_reads[made] = tuple(sorted(attributes(self.codes, made)))
-        return names
-
-    def statics(self, args: Any) -> tuple[list[int], list[str]]:
-        """The positions and names of its static arguments."""
-        numbers = self.options.get("static_argnums", ())
-        return [number if number >= 0 else number + len(args) for number in numbers], self.options.get("static_argnames", [])
-
-
-def _wrapped(wrapper: Any) -> Any:
-    """The function that is jitted. What `copy` makes of a wrapper has it, too, but no attributes."""
-    if type(wrapper) is type(A_JIT) and not hasattr(wrapper, "__wrapped__"):
-        return wrapper.__getstate__().get("fun")
-    return getattr(wrapper, "__wrapped__", None)
-
-
 def _twice(leaves: list[Any]) -> set[int]:
     """The ids of the arrays that are among the leaves more than once."""
     if len(set(map(id, leaves))) == len(leaves):
@@ -168,17 +100,14 @@ class Recording:
         self._stream = stream
         self._describing, self._writing = threading.RLock(), threading.RLock()
         self._objects = Objects()
-        self._known = _Known()
-        self._alike = _Alike()
-        self._wrappers: dict[int, _Wrapper | None] = {}
+        self._known = Known()
+        self._alike = Alike()
+        self._wrappers: dict[int, Wrapper | None] = {}
         self._ended: list[str] = []
         self._begun = 0
         self._stages: weakref.WeakKeyDictionary[Any, tuple[str, int]] = weakref.WeakKeyDictionary()
         """What `trace` and `lower` made, with the API and the number of the call, since caches were cleared."""
-        self._flags = {name: _flag(name) for name in jax.config._value_holders}
-        self._untraced = [holder for name, holder in jax.config._value_holders.items() if name in flags.UNTRACED]
-        self._usual = len(jax_config.trace_context())
-        self._contexts: dict[Any, dict[str, Any] | None] = {}
+        self._surroundings = Surroundings(self._objects.static)
         # The backend is the program's to choose: it isn't asked for.
         self._write({"recording": VERSION, "about": environment.versions()})
 
@@ -235,7 +164,7 @@ class Recording:
         finally:
             local.inside, local.describing = inside, False
 
-    def _describe_traced(self, api: str, wrapped: _Wrapper, args: Any, kwargs: Any, via: str) -> None:
+    def _describe_traced(self, api: str, wrapped: Wrapper, args: Any, kwargs: Any, via: str) -> None:
         reads = self._reads(wrapped, args, kwargs)
         signature = self._signature((wrapped.ref, "inside", via, reads), wrapped, args, kwargs, by_type=api == "jax.jit")
         self._known.forget(self._objects.dropped)
@@ -315,7 +244,7 @@ class Recording:
         runs: Callable[[], Any],
         codes: frozenset[types.CodeType],
         via: str = "call",
-        signature: _Signature | None = None,
+        signature: Signature | None = None,
     ) -> Any:
         """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
         # What describing runs of the program's own is no call of it.
@@ -357,7 +286,7 @@ class Recording:
                     self._describing.release()
 
     def _describe_into(
-        self, line: dict[str, Any], describes: Callable[[], dict[str, Any]], signature: _Signature | None
+        self, line: dict[str, Any], describes: Callable[[], dict[str, Any]], signature: Signature | None
     ) -> frozenset[str]:
         """Adds to the line what the call is given, or the number of the call that was given the same. Returns the names of the
         objects of which it speaks."""
@@ -387,7 +316,7 @@ class Recording:
             self._begun += 1
             line["number"] = self._begun
 
-    def _signature(self, what: Any, wrapped: _Wrapper, args: Any, kwargs: Any, *, by_type: bool) -> _Signature | None:
+    def _signature(self, what: Any, wrapped: Wrapper, args: Any, kwargs: Any, *, by_type: bool) -> Signature | None:
         """What calls have in common that are described alike; None if that can't be said quickly. `by_type` leaves out the values
         of numbers, which are none of the key of a jaxpr that is given them as arrays."""
         numbers, names = wrapped.statics(args)
@@ -417,16 +346,16 @@ class Recording:
                     here = leaf.sharding
                     if here is not sharding:
                         sharding, is_named = here, type(here) is NamedSharding
-                        # As `_parts_of_sharding` compares them.
+                        # As `parts_of_sharding` compares them.
                         if not (
                             is_named
                             and here.mesh is mesh
                             and (here.spec is spec or here.spec == spec)
-                            and getattr(here, _MEMORY_KIND) == kind
+                            and getattr(here, MEMORY_KIND) == kind
                         ):
                             found = known(id(here))
                             number = number_of(here) if found is None else found[1]
-                            mesh, spec, kind = _parts_of_sharding(here) if is_named else (None, None, None)
+                            mesh, spec, kind = parts_of_sharding(here) if is_named else (None, None, None)
                             if number != stands:
                                 add(number)
                                 stands = number
@@ -436,17 +365,17 @@ class Recording:
                     aval = leaf.aval
                     # Up to jax 0.4 it can have the value, and comparing two of these runs programs.
                     add((type(aval), aval.shape, aval.dtype, aval.weak_type, getattr(aval, "sharding", None)))
-                elif by_type and _is_known_by_type(leaf):
+                elif by_type and is_known_by_type(leaf):
                     add(type(leaf))
                 else:
                     add(self._leaf_signature(leaf))
-            key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), self._beside())
+            key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), self._surroundings.beside())
             hash(key)
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
         return key
 
-    def _reads(self, wrapped: _Wrapper, args: Any, kwargs: Any) -> tuple[tuple[str, str], ...]:
+    def _reads(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[tuple[str, str], ...]:
         """What the function reads of its static arguments and of the object whose method it is, where no key sees it."""
         function = wrapped.function()
         owners = [function.__self__] if type(function) is types.MethodType else []
@@ -473,7 +402,7 @@ class Recording:
             raise Unsupported("an object that is not known")
         return (kind, name)
 
-    def _call_of(self, api: str, wrapped: _Wrapper, args: Any, kwargs: Any) -> dict[str, Any]:
+    def _call_of(self, api: str, wrapped: Wrapper, args: Any, kwargs: Any) -> dict[str, Any]:
         if wrapped.unknown is not None:
             raise Unsupported(wrapped.unknown)
         numbers, names = wrapped.statics(args)
@@ -495,7 +424,7 @@ class Recording:
                 "args": [static(arg) if i in numbers else value(arg) for i, arg in enumerate(args)],
                 "kwargs": {name: static(arg) if name in names else value(arg) for name, arg in kwargs.items()},
                 "options": wrapped.options if wrapped.of_call is None else wrapped.of_call(dynamic),
-                "context": self._context(),
+                "context": self._surroundings.of_call(),
             }
         finally:
             # What the program lets go of is gone.
@@ -532,13 +461,13 @@ class Recording:
             raise Unsupported("recording a loop over a reference")
         if "cond_fun" in given.arguments:
             self._objects.returns_a_truth_value(values[0])
-        return {"args": values, "kwargs": options, "context": self._context()}
+        return {"args": values, "kwargs": options, "context": self._surroundings.of_call()}
 
-    def _wrapper(self, api: str, wrapper: Any) -> _Wrapper | None:
+    def _wrapper(self, api: str, wrapper: Any) -> Wrapper | None:
         """What belongs to the wrapper; None if it is a library's own."""
         key = id(wrapper)
         if key not in self._wrappers:
-            described = self._describe(api, wrapper)
+            described = wrapper_of(api, wrapper, self._objects.fresh)
             if self._wrappers.setdefault(key, described) is described:
                 end: Any = weakref.finalize(wrapper, self._end, key)
                 end.atexit = False
@@ -548,92 +477,6 @@ class Recording:
         wrapped = self._wrappers.pop(key)
         if wrapped is not None:
             self._ended.append(wrapped.ref)
-
-    def _describe(self, api: str, wrapper: Any) -> _Wrapper | None:
-        fun = _wrapped(wrapper)
-        inner, written = body(fun), code(fun)
-        of_library = written is not None and not is_program(written)
-        if fun is None or (of_library and not has_public(fun) and not (is_made(inner) and is_called_by_program())):
-            return None
-        name = own_name(inner)
-        by = transformations(fun)
-        if by:
-            name = " of ".join([*map(transformation_name, by), name])
-        elif isinstance(fun, functools.partial):
-            name = f"partial of {name}"
-        elif api == "equinox.filter_jit" and is_wrapper(fun):
-            name = f"{wrapper_name(fun)} of {name}"
-        options, unknown, of_call = {}, None, None
-        held = weakref.ref(wrapper)
-        try:
-            if not hasattr(wrapper, "__wrapped__"):
-                raise Unsupported("recording a copy of a jitted function")
-            options = jit_options(wrapper) if api == "jax.jit" else filter_jit_options(wrapper)
-        except OfTheCall as error:
-            options, of_call = error.others, lambda args: jit_options(held(), args)
-        except Unsupported as error:
-            unknown = str(error)
-        except Exception as error:  # A version of jax that keeps them elsewhere.
-            unknown = f"recording the options of a wrapper ({type(error).__name__})"
-        return _Wrapper(
-            name=name,
-            at=place(written_at(fun)),
-            ref=self._objects.fresh("wrapper"),
-            function=lambda: _wrapped(held()),
-            # jax's own functions keep what they were traced to.
-            codes=frozenset() if of_library else codes([fun]),
-            options=options,
-            of_call=of_call,
-            unknown=unknown,
-        )
-
-    def _context(self) -> dict[str, Any]:
-        """What surrounds the call and isn't as it was when the recording began.
-
-        Raises `Unsupported` for what a case has no words for.
-        """
-        now = jax_config.trace_context()
-        while len(now) > self._usual and (now[-1] is None or now[-1] is False):
-            # Each kind of context that a library makes adds one, which says nothing before it is entered.
-            now = now[:-1]
-        key = (now, self._beside())
-        if key not in self._contexts:
-            if len(self._contexts) >= KNOWN:
-                self._contexts.clear()
-            context = self._described(now)
-            known = [other for other in self._contexts.values() if other is not None]
-            self._contexts[key] = None if context in known else context
-        found = self._contexts[key]
-        if found is None:
-            raise Unsupported("recording what surrounds the call")
-        return found
-
-    def _beside(self) -> tuple[Any, ...]:
-        """What surrounds the call and is no part of the trace context."""
-        return (set_mesh(), *[holder.value for holder in self._untraced])
-
-    def _described(self, now: tuple[Any, ...]) -> dict[str, Any]:
-        values = {name: _flag(name) for name in self._flags}
-        changed = {name: value for name, value in values.items() if value != self._flags[name]}
-        context: dict[str, Any] = {"x64": True} if values["jax_enable_x64"] else {}
-        device = values.get("jax_default_device")
-        if device is not None:
-            context["default_device"] = device if isinstance(device, str) else device.id
-        forms = {name: flags.form(value) for name, value in changed.items() if name not in flags.OUTSIDE}
-        if forms:
-            context["flags"] = forms
-        meshes = [mesh for part in now if isinstance(part, tuple) for mesh in part if isinstance(mesh, jax.sharding.Mesh)]
-        concrete = set_mesh()
-        for word, mesh in [("mesh", mesh) for mesh in meshes[:1]] + [("set_mesh", concrete)] * (concrete is not None):
-            explicit = explicit_axes(mesh)
-            if explicit is not None:
-                context[word] = dict(mesh.shape)
-                context["mesh_devices"] = [device.id for device in mesh.devices.flat]
-                context |= {"mesh_explicit": explicit} if explicit else {}
-        of_users = [value for value in now[self._usual :] if value is not None and value is not False]
-        if len(of_users) == 1:
-            context["user"] = self._objects.static(of_users[0])
-        return context
 
     def _write(self, line: dict[str, Any]) -> bool:
         """Writes a line, and says whether all of it could be written."""
@@ -659,7 +502,6 @@ class Recording:
                 whole = False
             return whole
 
-
     def _bound(self, value: Any) -> Any:
         """The bound of a loop: how many steps there are is part of the program, whatever holds the number."""
         form = self._objects.value(value)
@@ -679,87 +521,6 @@ def _by_name(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     return ((), named) if has_names and all(map(NAME.match, named)) else (args, kwargs)
 
 
-def _is_known_by_type(leaf: Any) -> bool:
-    """Whether a call that is given a number as an array does with it what it does with each of its type. An int that no 32 bits
-    hold can be too large for its dtype."""
-    kind = type(leaf)
-    if kind is int:
-        return -(2**31) <= leaf < 2**31
-    return kind in (float, bool, complex) or (isinstance(leaf, np.generic) and leaf.dtype.kind in "biufc")
-
-
-_MEMORY_KIND = "_memory_kind" if "_memory_kind" in NamedSharding.__annotations__ else "memory_kind"
-"""Where a sharding has it; `memory_kind` is a property, which takes longer."""
-
-_parts_of_sharding = attrgetter("mesh", "spec", _MEMORY_KIND)
-"""What tells two of them apart."""
-
-
-class _Alike:
-    """Avals and shardings, each with the number of all that are equal to it: their ids are found faster than they compare."""
-
-    def __init__(self) -> None:
-        self.by_id: dict[int, tuple[Any, int]] = {}
-        """They are held, so that their ids are theirs alone."""
-        self._numbers: dict[Any, int] = {}
-        # A number is never given again, and 1 is equal to True.
-        self._count = itertools.count(2)
-
-    def number(self, value: Any) -> int:
-        """That of an aval or a sharding that isn't known by its id."""
-        # Up to jax 0.4 a sharding of P("x") and one of P(("x",)) are equal, and they are written otherwise.
-        kind = _parts_of_sharding(value) if type(value) is NamedSharding else value
-        number = self._numbers.get(kind)
-        if number is None:
-            if len(self._numbers) >= ALIKE:
-                self._numbers.clear()
-            number = self._numbers[kind] = next(self._count)
-        if len(self.by_id) >= ALIKE:
-            self.by_id.clear()
-        self.by_id[id(value)] = value, number
-        return number
-
-
-class _Known:
-    """The calls that were described, by their signatures."""
-
-    def __init__(self) -> None:
-        self._calls: dict[Any, int] = {}
-        self._using: dict[str, list[Any]] = {}
-
-    def call(self, signature: _Signature | None) -> int | None:
-        """The number of the call that had the same."""
-        if signature is None:
-            return None
-        try:
-            return self._calls.get(signature)
-        except Exception:  # Comparing runs the program's own code.
-            return None
-
-    def remember(self, signature: _Signature, number: int, used: frozenset[str]) -> None:
-        """That call `number` had it, whose description names the objects `used`."""
-        if len(self._calls) >= KNOWN:
-            self.forget_all()
-        try:
-            self._calls[signature] = number
-        except Exception:  # As above.
-            return
-        for name in used:
-            self._using.setdefault(name, []).append(signature)
-
-    def forget(self, names: list[str]) -> None:
-        """The objects of these names are gone."""
-        for name in names:
-            for key in self._using.pop(name, ()):
-                with contextlib.suppress(Exception):
-                    self._calls.pop(key, None)
-
-    def forget_all(self) -> None:
-        """Nothing is known any more."""
-        self._calls.clear()
-        self._using.clear()
-
-
 def _said(reads: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     return {"reads": dict(reads)} if reads else {}
 
@@ -768,9 +529,3 @@ def _stage(stage: Any) -> Any:
     """What is the same of a stage in whatever it is wrapped: equinox wraps what jax's `lower` makes, and jax what does it."""
     stage = getattr(stage, "lowered", stage)
     return getattr(stage, "_lowering", stage)
-
-
-def _flag(name: str) -> Any:
-    """The value of a flag in this thread, contexts included."""
-    holder = jax.config._value_holders[name]
-    return getattr(holder, "value", None)

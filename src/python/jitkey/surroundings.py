@@ -1,0 +1,80 @@
+"""What surrounds a call: flags, meshes and contexts that are not as they were when the recording began."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax._src import config as jax_config
+
+from . import flags
+from .errors import Unsupported
+from .known import KNOWN
+from .options import set_mesh
+from .record import explicit_axes
+
+
+class Surroundings:
+    """What surrounds calls; `static` writes a value that is compared as a whole."""
+
+    def __init__(self, static: Callable[[Any], Any]) -> None:
+        self._static = static
+        self._flags = {name: _flag(name) for name in jax.config._value_holders}
+        self._untraced = [holder for name, holder in jax.config._value_holders.items() if name in flags.UNTRACED]
+        self._usual = len(jax_config.trace_context())
+        self._contexts: dict[Any, dict[str, Any] | None] = {}
+
+    def of_call(self) -> dict[str, Any]:
+        """What surrounds the call and isn't as it was when the recording began.
+
+        Raises `Unsupported` for what a case has no words for.
+        """
+        now = jax_config.trace_context()
+        while len(now) > self._usual and (now[-1] is None or now[-1] is False):
+            # Each kind of context that a library makes adds one, which says nothing before it is entered.
+            now = now[:-1]
+        key = (now, self.beside())
+        if key not in self._contexts:
+            if len(self._contexts) >= KNOWN:
+                self._contexts.clear()
+            context = self._described(now)
+            known = [other for other in self._contexts.values() if other is not None]
+            self._contexts[key] = None if context in known else context
+        found = self._contexts[key]
+        if found is None:
+            raise Unsupported("recording what surrounds the call")
+        return found
+
+    def beside(self) -> tuple[Any, ...]:
+        """What surrounds the call and is no part of the trace context."""
+        return (set_mesh(), *[holder.value for holder in self._untraced])
+
+    def _described(self, now: tuple[Any, ...]) -> dict[str, Any]:
+        values = {name: _flag(name) for name in self._flags}
+        changed = {name: value for name, value in values.items() if value != self._flags[name]}
+        context: dict[str, Any] = {"x64": True} if values["jax_enable_x64"] else {}
+        device = values.get("jax_default_device")
+        if device is not None:
+            context["default_device"] = device if isinstance(device, str) else device.id
+        forms = {name: flags.form(value) for name, value in changed.items() if name not in flags.OUTSIDE}
+        if forms:
+            context["flags"] = forms
+        meshes = [mesh for part in now if isinstance(part, tuple) for mesh in part if isinstance(mesh, jax.sharding.Mesh)]
+        concrete = set_mesh()
+        for word, mesh in [("mesh", mesh) for mesh in meshes[:1]] + [("set_mesh", concrete)] * (concrete is not None):
+            explicit = explicit_axes(mesh)
+            if explicit is not None:
+                context[word] = dict(mesh.shape)
+                context["mesh_devices"] = [device.id for device in mesh.devices.flat]
+                context |= {"mesh_explicit": explicit} if explicit else {}
+        of_users = [value for value in now[self._usual :] if value is not None and value is not False]
+        if len(of_users) == 1:
+            context["user"] = self._static(of_users[0])
+        return context
+
+
+def _flag(name: str) -> Any:
+    """The value of a flag in this thread, contexts included."""
+    holder = jax.config._value_holders[name]
+    return getattr(holder, "value", None)

@@ -1,0 +1,113 @@
+"""Functions that are jitted: what is known of each, without holding it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .errors import Unsupported
+from .objects import A_JIT
+from .options import OfTheCall, filter_jit_options, jit_options
+from .source import (
+    attributes,
+    body,
+    code,
+    codes,
+    has_public,
+    is_called_by_program,
+    is_made,
+    is_program,
+    is_wrapper,
+    own_name,
+    place,
+    transformation_name,
+    transformations,
+    wrapper_name,
+    written_at,
+)
+
+
+@dataclasses.dataclass
+class Wrapper:
+    """What is known of a jitted function, without holding it."""
+
+    name: str
+    at: str | None
+    ref: str
+    """Its own name in the recording."""
+    function: Callable[[], Any]
+    codes: frozenset[types.CodeType]
+    options: dict[str, Any]
+    of_call: Callable[[Any], dict[str, Any]] | None = None
+    """What the options are of a call with these dynamic positional arguments, if they speak of what isn't there before."""
+    unknown: str | None = None
+    """Why its options can't be recorded."""
+    known_reads: weakref.WeakKeyDictionary[type, tuple[str, ...]] = dataclasses.field(default_factory=weakref.WeakKeyDictionary)
+
+    @functools.cached_property
+    def donates(self) -> bool:
+        """Whether it takes the buffers of what it is given."""
+        return any(name.startswith("donate") for name in self.options)
+
+    def reads(self, made: type) -> tuple[str, ...]:
+        """The attributes of an instance of the class of which the functions under the call speak."""
+        names = self.known_reads.get(made)
+        if names is None:
+            names = self.known_reads[made] = tuple(sorted(attributes(self.codes, made)))
+        return names
+
+    def statics(self, args: Any) -> tuple[list[int], list[str]]:
+        """The positions and names of its static arguments."""
+        numbers = self.options.get("static_argnums", ())
+        return [number if number >= 0 else number + len(args) for number in numbers], self.options.get("static_argnames", [])
+
+
+def function_of(wrapper: Any) -> Any:
+    """The function that is jitted. What `copy` makes of a wrapper has it, too, but no attributes."""
+    if type(wrapper) is type(A_JIT) and not hasattr(wrapper, "__wrapped__"):
+        return wrapper.__getstate__().get("fun")
+    return getattr(wrapper, "__wrapped__", None)
+
+
+def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str]) -> Wrapper | None:
+    """What belongs to the wrapper, under a fresh name; None if it is a library's own."""
+    fun = function_of(wrapper)
+    inner, written = body(fun), code(fun)
+    of_library = written is not None and not is_program(written)
+    if fun is None or (of_library and not has_public(fun) and not (is_made(inner) and is_called_by_program())):
+        return None
+    name = own_name(inner)
+    by = transformations(fun)
+    if by:
+        name = " of ".join([*map(transformation_name, by), name])
+    elif isinstance(fun, functools.partial):
+        name = f"partial of {name}"
+    elif api == "equinox.filter_jit" and is_wrapper(fun):
+        name = f"{wrapper_name(fun)} of {name}"
+    options, unknown, of_call = {}, None, None
+    held = weakref.ref(wrapper)
+    try:
+        if not hasattr(wrapper, "__wrapped__"):
+            raise Unsupported("recording a copy of a jitted function")
+        options = jit_options(wrapper) if api == "jax.jit" else filter_jit_options(wrapper)
+    except OfTheCall as error:
+        options, of_call = error.others, lambda args: jit_options(held(), args)
+    except Unsupported as error:
+        unknown = str(error)
+    except Exception as error:  # A version of jax that keeps them elsewhere.
+        unknown = f"recording the options of a wrapper ({type(error).__name__})"
+    return Wrapper(
+        name=name,
+        at=place(written_at(fun)),
+        ref=fresh("wrapper"),
+        function=lambda: function_of(held()),
+        # jax's own functions keep what they were traced to.
+        codes=frozenset() if of_library else codes([fun]),
+        options=options,
+        of_call=of_call,
+        unknown=unknown,
+    )
