@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
@@ -194,6 +194,9 @@ fn files(path: &Path) -> impl Fn(std::io::Error) -> EnvironmentError {
 
 /// Writes the Python package, under a name that is its content's.
 fn unpack(home: &Path) -> Result<PathBuf, EnvironmentError> {
+    // Threads of one process would write to one folder.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut sources = Vec::new();
     sources_of(&PACKAGE, &mut sources);
     let mut hasher = DefaultHasher::new();
