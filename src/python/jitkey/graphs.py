@@ -109,12 +109,15 @@ class Graphs(Recorder):
 
 
 def is_split(value: Any) -> bool:
+    """Whether it is what stands for a Module among what `nnx.jit` gives to jax."""
     return type(value).__name__ == "NodeStates" and hasattr(value, "_graphdef") and len(value.states) == 1
 
 
 def is_graph(value: Any) -> bool:
+    """Whether it is an `nnx.GraphDef`."""
     return type(value).__name__ == "GraphDef" and hasattr(value, "attributes") and hasattr(value, "nodes")
 
 
 def is_node_def(value: Any) -> bool:
+    """Whether it is the graph of a Module of up to flax 0.10.2."""
     return type(value).__name__ == "NodeDef" and hasattr(value, "subgraphs") and hasattr(value, "static_fields")
