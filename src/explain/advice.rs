@@ -74,8 +74,9 @@ impl<'s> Advisor<'s> {
                 && (cause.when.missed.is_empty() || did_miss == cause.when.missed.iter().copied().collect())
         };
         let (_, cause) = self.0.iter().find(fits)?;
-        let anew: Vec<_> =
-            call.outside.iter().filter(|found| found.component == OBJECT).map(|it| it.path.clone()).collect();
+        // One that looks otherwise is meant perhaps, as the next model of several is.
+        let is_anew = |found: &&Difference| found.component == OBJECT && found.after.starts_with("another ");
+        let anew: Vec<_> = call.outside.iter().filter(is_anew).map(|it| it.path.clone()).collect();
         let outside = if anew.is_empty() { String::new() } else { listed(&anew, 3) };
         let filled = |text: &str| {
             let Difference { path, before, after, .. } = difference;

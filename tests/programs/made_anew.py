@@ -2,6 +2,7 @@
 
 import functools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
@@ -81,3 +82,16 @@ for model in (Model(2), Model(3), Model(3)):
 
 for width in (2, 3):
     print(jax.jit(Model(width))(x))
+
+
+class Runner:
+    def __init__(self):
+        self.tx = optax.sgd(0.5)
+        self.rate = 2.0
+
+    def run(self, x):
+        return x * self.rate
+
+
+for runner in (Runner(), Runner()):
+    print(eqx.filter_jit(runner.run)(x))

@@ -87,14 +87,20 @@ class Kind(enum.Enum):
         return "?"
 
 
+class Pair(tuple):
+    def __iter__(self):
+        print("a pair was asked for its parts")
+        return super().__iter__()
+
+
 def step(rate):
     config, asked, lazy, named, kind, slots = Config(rate), Asked(rate), Lazy(rate), Named(rate), Kind.FAST, Slots()
     slots.rate = rate
-    made = Made
+    made, pair, large = Made, Pair((rate, 2)), 10**5000
 
     @jax.jit
     def run(x):
-        held = (asked, lazy, named, kind, slots, made)
+        held = (asked, lazy, named, kind, slots, made, pair, large)
         return x * config.rate + len(held)
 
     return run

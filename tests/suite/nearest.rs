@@ -95,7 +95,7 @@ fn a_number_that_is_static(#[case] before: &str, #[case] after: &str, #[case] ca
 
 /// A field that is no data is structure, whatever it holds.
 #[rstest]
-#[case::number("1", "2", "structure at s.step: 2 was 1", "static-field-number", "should be data")]
+#[case::number("1", "2", "structure at s.step: 2 was 1", "static-field-number", "should be an array, and data")]
 #[case::text(
     r#"{"str": "a"}"#,
     r#"{"str": "b"}"#,

@@ -327,8 +327,12 @@ fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version
         "20: self.width 3 after 2",
         "21: ",
         "23: self.width 3 after 2",
+        // The method doesn't read what else was made anew.
+        "25: ",
     ];
     assert_eq!(said, expected);
+    let last = explained.calls.last().and_then(|call| call.advice[0].as_ref());
+    assert_eq!(last.map(|advice| &*advice.cause), Some("method-filtered-anew"));
     // What holds functions can be no argument.
     let advised = explained.calls.iter().filter_map(|call| Some((call.number, call.advice.first()?.as_ref()?)));
     let once = advised.filter(|(_, advice)| advice.fix.starts_with("Make tx once")).map(|(number, _)| number);

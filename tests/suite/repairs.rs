@@ -205,7 +205,7 @@ fn what_a_function_was_made_anew_for_is_said() {
     r#""tx": "<Adam> #1""#,
     r#""tx": "<Sgd> #2""#,
     "object from outside at tx: <Sgd> was <Adam>",
-    "Make tx once"
+    "Jit once"
 )]
 #[case::no_number(r##""k": "'a #1'""##, r##""k": "'a #2'""##, "from outside at k: 'a #2' was 'a #1'", "Jit once")]
 #[case::the_same(r#""tx": "<Adam> #1""#, r#""tx": "<Adam> #1""#, "", "Jit once")]

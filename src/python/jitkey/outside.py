@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .source import body, function_text, held_by, stored
+from .source import attributes, body, function_text, held_by, is_program, stored
 from .texts import PARTS, TEXT, is_plain, value_text
 
 LOOKED_AT = 128
@@ -38,24 +38,30 @@ class Outside:
         try:
             inner = body(function)
             read = {name: value for name, value in (_read(inner) | _given(function)).items() if value is not inner}
-            said = {name: text for name, value in read.items() if (text := self._text(value)) is not None}
+            said = {name: text for name, value in read.items() if (text := self._said(value)) is not None}
             return said | _within(read)
         except Exception:  # What is looked at raises.
             return {}
 
+    def _said(self, value: Any) -> str | None:
+        try:
+            return self._text(value)
+        except Exception:  # One that raises, as an int of too many digits does, leaves the others.
+            return None
+
     def _text(self, value: Any) -> str | None:
-        if isinstance(value, types.ModuleType) or not _is_short(value):
+        if issubclass(type(value), types.ModuleType) or not _is_short(value):
             return None
         if is_plain(value):
             return repr(value)[:TEXT]
-        if isinstance(value, (jax.Array, np.ndarray)):
+        if issubclass(type(value), (jax.Array, np.ndarray)):
             return f"{value.dtype}{list(value.shape)}"
         known = _known_by(value)
         if hasattr(type(value), "__getattr__"):
             # To ask such a one for anything is to run the program's own code.
             text = f"<{type(value).__name__}>"
         else:
-            text = function_text(value) if isinstance(value, types.FunctionType) else value_text(value)
+            text = function_text(value) if type(value) is types.FunctionType else value_text(value)
         if known is not None:
             return f"{text} #{self._number(known)}"
         return text if text != f"<{type(value).__name__}>" else None
@@ -79,11 +85,11 @@ def _known_by(value: Any) -> Any:
     tuple of such. None if there is nothing of that kind."""
     if type(value) is types.MethodType:
         value = value.__self__
-    if isinstance(value, tuple):
-        is_named = hasattr(type(value), "_fields")
-        return next((part for part in value if is_named and isinstance(part, types.FunctionType)), None)
     made = type(value)
-    if isinstance(value, (type, enum.Enum)) or made.__eq__ is not object.__eq__ or not made.__weakrefoffset__:
+    if issubclass(made, tuple):
+        parts = tuple.__iter__(value) if hasattr(made, "_fields") else ()
+        return next((part for part in parts if type(part) is types.FunctionType), None)
+    if issubclass(made, (type, enum.Enum)) or made.__eq__ is not object.__eq__ or not made.__weakrefoffset__:
         return None
     return value
 
@@ -116,7 +122,7 @@ def _globals_of(written: types.CodeType) -> tuple[str, ...]:
 
 
 def _given(function: Any) -> dict[str, Any]:
-    """What a partial gives to the function in it, or the object holds whose method it is, or that is called itself."""
+    """What a partial gives to the function in it, or the object holds and the program's method reads that it is, or that a call runs."""
     if isinstance(function, functools.partial):
         written = stored(function.func, "__code__") or stored(stored(function.func, "__func__"), "__code__")
         names = written.co_varnames[: written.co_argcount] if written is not None else ()
@@ -124,8 +130,14 @@ def _given(function: Any) -> dict[str, Any]:
         return dict(zip(names, function.args, strict=False)) | function.keywords
     if isinstance(function, (types.FunctionType, type)):
         return {}
-    held = held_by(function.__self__ if isinstance(function, types.MethodType) else function) or {}
-    return {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS) if name != "__wrapped__"}
+    is_method = isinstance(function, types.MethodType)
+    owner = function.__self__ if is_method else function
+    written = stored(function.__func__ if is_method else getattr(type(function), "__call__", None), "__code__")
+    if not isinstance(written, types.CodeType) or not is_program(written):
+        return {}
+    taken = attributes(frozenset([written]), type(owner))
+    held = {name: value for name, value in (held_by(owner) or {}).items() if name in taken}
+    return {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS)}
 
 
 def _within(read: dict[str, Any]) -> dict[str, str]:
@@ -150,11 +162,11 @@ def _within(read: dict[str, Any]) -> dict[str, str]:
 
 def _parts(path: str, value: Any) -> dict[str, Any]:
     """What a function closes over, a partial gives to one, or a tuple holds of such."""
-    if isinstance(value, types.FunctionType):
+    if type(value) is types.FunctionType:
         return {f"{path}.{name}": part for name, part in _closed_over(value).items()}
     if type(value) is functools.partial:
         return {f"{path}.{name}": part for name, part in _given(value).items()} | {path: value.func}
-    if isinstance(value, tuple) and type(value).__iter__ is tuple.__iter__:
+    if issubclass(type(value), tuple) and type(value).__iter__ is tuple.__iter__:
         fields = getattr(type(value), "_fields", None)
         names = [f".{name}" for name in fields] if fields is not None else [f"[{i}]" for i in range(len(value))]
         return {f"{path}{name}": part for name, part in zip(names, value, strict=False) if not is_plain(part)}
