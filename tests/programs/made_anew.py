@@ -95,3 +95,13 @@ class Runner:
 
 for runner in (Runner(), Runner()):
     print(eqx.filter_jit(runner.run)(x))
+
+
+for rate in (0.5, 0.25):
+    tx = optax.sgd(rate)
+
+    @jax.jit
+    def descend(x):
+        return x + tx.update(x, tx.init(x))[0]
+
+    print(descend(x))

@@ -19,6 +19,8 @@ import numpy as np
 from .source import attributes, body, function_text, held_by, is_program, stored
 from .texts import PARTS, TEXT, is_plain, value_text
 
+ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+
 LOOKED_AT = 128
 """So many objects in what a function reads are looked into."""
 
@@ -31,10 +33,10 @@ class Outside:
         self._count = itertools.count(1)
 
     def of(self, function: Any) -> dict[str, str]:
-        """What a function closes over, the numbers and texts that it reads of its module, and what a partial gives it or the object
-        holds whose method it is, by name; not what functions inside of it read. An object that is compared by identity has its number
-        behind it, and of one that is made of functions, an optimizer say, the numbers and texts in it stand beside it. What can't be
-        said in few words is left out."""
+        """What a function closes over, what it reads of its module that is plain or an object which the program made, and what a
+        partial gives it or the object holds whose method it is, by name; not what functions inside of it read. An object that is
+        compared by identity has its number behind it, and of one that is made of functions, an optimizer say, the numbers and texts
+        in it stand beside it. What can't be said in few words is left out."""
         try:
             inner = body(function)
             read = {name: value for name, value in (_read(inner) | _given(function)).items() if value is not inner}
@@ -100,9 +102,14 @@ def _read(function: Any) -> dict[str, Any]:
         return found
     for name in _globals_of(function.__code__):
         value = function.__globals__.get(name)
-        if value is not None and _is_short(value) and is_plain(value):
+        if value is not None and _is_short(value) and (is_plain(value) or _is_made(value)):
             found[name] = value
     return found | _closed_over(function)
+
+
+def _is_made(value: Any) -> bool:
+    """Whether it is an object that is known by a number, and none of what a module consists of."""
+    return not issubclass(type(value), (type, types.ModuleType, *ROUTINES)) and _known_by(value) is not None
 
 
 def _closed_over(function: types.FunctionType) -> dict[str, Any]:
