@@ -80,11 +80,15 @@ impl<'s> Advisor<'s> {
         let outside = if anew.is_empty() { String::new() } else { listed(&anew, 3) };
         let filled = |text: &str| {
             let Difference { path, before, after, .. } = difference;
-            let texts = [("{path}", &**path), ("{before}", before), ("{after}", after), ("{class}", owner(before))];
-            texts
-                .iter()
-                .chain(&[("{outside}", &*outside)])
-                .fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+            let class = owner(before);
+            let texts = [
+                ("{path}", &**path),
+                ("{before}", before),
+                ("{after}", after),
+                ("{class}", class),
+                ("{outside}", &outside),
+            ];
+            texts.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
         };
         Some(Advice {
             cause: cause.id.clone(),

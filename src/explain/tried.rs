@@ -35,9 +35,11 @@ impl Explained {
             kinds.entry(call.kind()).or_default().push(call.number);
         }
         let mut unneeded: HashMap<Kind, HashSet<Place>> = HashMap::new();
-        for (i, numbers) in kinds.into_values().enumerate() {
+        let mut tried = 0;
+        for numbers in kinds.into_values() {
             let number = numbers[0];
-            let Some(repair) = self.attempt(number, spec, i < TRIED) else { continue };
+            let Some(repair) = self.attempt(number, spec, tried < TRIED) else { continue };
+            tried += usize::from(repair.is_ok());
             let why = *repair.as_ref().err().unwrap_or(&Untried::Like(number));
             numbers[1..].iter().for_each(|number| self.calls[number - 1].untried = Some(why));
             let call = &mut self.calls[number - 1];

@@ -20,6 +20,7 @@ from .source import attributes, body, function_text, held_by, is_program, stored
 from .texts import PARTS, TEXT, is_plain, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+"""What a module consists of, besides classes and other modules."""
 
 LOOKED_AT = 128
 """So many objects in what a function reads are looked into."""
