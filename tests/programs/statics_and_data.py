@@ -1,8 +1,10 @@
 """Statics and aux data of many kinds: enums, numbers of NumPy, dicts, what is made anew at each flattening; options of scans."""
 
+import collections
 import dataclasses
 import enum
 import functools
+import math
 import pathlib
 
 import jax
@@ -223,3 +225,20 @@ told = jax.jit(lambda x, what: x, static_argnames="what")
 agents = [Agent(1), Agent(1), Agent(2)]
 for what in (pathlib.Path("a"), pathlib.Path("a"), pathlib.Path("b"), b"a", b"b", *agents):
     told(1.0, what=what)
+
+
+class Scaled:
+    """Its rate is aux data."""
+
+    def __init__(self, array, rate):
+        self.array, self.rate = array, rate
+
+
+jax.tree_util.register_pytree_node(Scaled, lambda it: ((it.array,), (it.rate,)), lambda aux, children: Scaled(*children, *aux))
+
+# What is of the structure besides the children.
+of = jax.jit(lambda it: jax.tree.leaves(it))
+for factory in (None, int, list, list, lambda: 0):
+    of(collections.defaultdict(factory, b=1.0, a=2.0))
+for rate in (math.nan, math.nan, float("nan")):
+    of(Scaled(1.0, rate))

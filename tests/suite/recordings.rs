@@ -202,11 +202,31 @@ fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str)
         "pathlib.Path(\"b\"): static-argument",
         "b'a': static-argument",
         "b'b': static-argument",
-        "<Agent rate=1, act=<PjitFunction of root at statics_and_data.py:115>>: static-argument",
-        "another <Agent rate=1, act=<PjitFunction of root at statics_and_data.py:115>>: object-that-holds-functions",
-        "<Agent rate=2, act=<PjitFunction of root at statics_and_data.py:115>>: another-object-without-equality",
+        "<Agent rate=1, act=<PjitFunction of root at statics_and_data.py:117>>: static-argument",
+        "another <Agent rate=1, act=<PjitFunction of root at statics_and_data.py:117>>: object-that-holds-functions",
+        "<Agent rate=2, act=<PjitFunction of root at statics_and_data.py:117>>: another-object-without-equality",
     ];
     assert_eq!(told, expected);
+}
+
+/// What is of the structure besides children has a name and a cause of its own.
+#[rstest]
+fn what_is_beside_the_children_has_a_cause(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("statics_and_data", version);
+    let again = explained.calls.iter().filter(|call| call.is_again());
+    let said: Vec<_> = again
+        .filter_map(|call| {
+            let found = call.differences().iter().find(|found| found.path.starts_with("it."))?;
+            Some(format!("{}: {}", found.path, call.advice.first()?.as_ref()?.cause))
+        })
+        .collect();
+    let expected = [
+        "it.default_factory: a-static-field-that-was-none",
+        "it.default_factory: another-default-factory",
+        "it.default_factory: another-default-factory",
+        "it.aux[0]: static-field-nan",
+    ];
+    assert_eq!(said, expected);
 }
 
 /// What differs is named as the program names it, and nothing that follows from it is beside it.

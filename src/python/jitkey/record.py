@@ -76,10 +76,9 @@ class Recorder:
         if kind is tuple:
             return {"tuple": self._all(value)}
         if kind in (dict, collections.OrderedDict):
-            word = "dict" if kind is dict else "ordered_dict"
-            if all(type(key) is str for key in value):
-                return {word: {key: self.value(item) for key, item in value.items()}}
-            return {word: [[self.value(key), self.value(item)] for key, item in value.items()]}
+            return {"dict" if kind is dict else "ordered_dict": self._items(value)}
+        if kind is collections.defaultdict:
+            return {"default_dict": {"factory": self._named(value.default_factory), "items": self._items(value)}}
         if isinstance(value, jax.Array):
             return _array(value)
         if kind is jax.ShapeDtypeStruct:
@@ -88,6 +87,11 @@ class Recorder:
 
     def _all(self, values: Any) -> list[Any]:
         return [self.value(value) for value in values]
+
+    def _items(self, value: Any) -> Any:
+        if all(type(key) is str for key in value):
+            return {key: self.value(item) for key, item in value.items()}
+        return [[self.value(key), self.value(item)] for key, item in value.items()]
 
     def _instance(self, value: Any) -> Any:
         """An instance of a class that jax knows as a node, or a leaf that cases have no word for."""
