@@ -51,7 +51,7 @@ impl Explain {
                 write(file, &html::recording(&explained))?;
                 print(&explain::summary(&explained, style()));
             }
-            None if self.json => print(&text::to_json(&explained)),
+            None if self.json => print(&explain::json(&explained)),
             None => print(&explain::text(&explained, style())),
         }
         Ok(End::Well)

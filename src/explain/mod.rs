@@ -220,6 +220,16 @@ impl ExplainedCall {
         self.explanation().map_or(&[], |explanation| &explanation.differences)
     }
 
+    /// Where a difference is: at a path, in the `context` of the call, or in the call of the function of that name as a whole.
+    #[must_use]
+    pub fn where_is<'a>(&'a self, found: &'a Difference) -> &'a str {
+        match found.path.as_str() {
+            "" if found.is_of_the_context() => "context",
+            "" => &self.name,
+            path => path,
+        }
+    }
+
     /// What is called and where that is made, which can be several functions; the number of the function, where the place isn't known.
     #[must_use]
     pub fn place(&self) -> (&str, &str, Option<&str>, Option<usize>) {

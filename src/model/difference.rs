@@ -9,7 +9,7 @@ use super::facet::{Facet, leaf_word};
 use super::key::{CONTEXT, Key, below_the_fast_path, static_difference};
 use super::leaf::Aval;
 use super::object::{Kind, Obj};
-use super::parts::{LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS};
+use super::parts::{LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, SURROUNDINGS, X64};
 use super::python;
 use super::tree_difference::{Compared, compared};
 use super::treedef::Treedef;
@@ -40,6 +40,12 @@ impl Difference {
     #[must_use]
     pub fn is_of_the_form(&self) -> bool {
         FORM.contains(&self.component.as_str())
+    }
+
+    /// Whether it is what surrounds the call, and no object there.
+    #[must_use]
+    pub fn is_of_the_context(&self) -> bool {
+        self.path.is_empty() && SURROUNDINGS.contains(&self.component.as_str())
     }
 
     /// Whether it is how wide a number is, which follows from `jax_enable_x64` where that differs.
@@ -108,9 +114,6 @@ const NAMES: &str = "argument names";
 const POSITIONAL: &str = "number of positional arguments";
 const KEYWORDS: &str = "keyword names";
 const STATIC_POSITIONS: &str = "static positions";
-
-/// The component of the flag that says whether numbers can have 64 bits.
-pub const X64: &str = "jax_enable_x64";
 
 impl Key {
     /// Everything in which `self`, the later key, differs from `earlier`, both of `table`, and how far it is from that.

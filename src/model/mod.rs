@@ -51,10 +51,11 @@ mod view;
 mod walk;
 mod wrapper;
 
-pub use difference::{Difference, Explanation, X64};
+pub use difference::{Difference, Explanation};
 pub use digest::{CHANGED, Written};
 pub use key::Key;
 pub use object::Raised;
+pub use parts::X64;
 pub use predict::{ModelError, Objects, Prediction, Simulation, behaviour, predict};
 pub use treedef::Path;
 

@@ -65,6 +65,16 @@ pub(super) const PROGRAM: &str = "program";
 pub(super) const STEPS: &str = "number of steps";
 pub(super) const LOOP_OPTIONS: &str = "options of the loop";
 
+/// The parts that are what surrounds a call, and no object.
+pub(super) const SURROUNDINGS: [&str; 6] = [X64, DEFAULT_DEVICE, MESH, SET_MESH, COMPUTE_ON, FLAGS];
+/// The flag that says whether numbers can have 64 bits.
+pub const X64: &str = "jax_enable_x64";
+const DEFAULT_DEVICE: &str = "default device";
+const MESH: &str = "mesh around the call";
+const SET_MESH: &str = "jax.set_mesh";
+const COMPUTE_ON: &str = "compute_on";
+const FLAGS: &str = "flags";
+
 /// The part that says which leaves of a partition are arrays.
 pub(super) const MASK: &str = "which leaves are arrays";
 
@@ -196,21 +206,21 @@ pub(super) fn surroundings<'k>(table: &'k Table, ambient: &'k Ambient) -> impl I
 fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient) -> Part<'_> {
     let plain = |name, texts| Part::Plain(name, Plain::Texts(texts));
     match component {
-        ContextComponent::X64 => Part::Plain("jax_enable_x64", Plain::Flag(ambient.x64)),
+        ContextComponent::X64 => Part::Plain(X64, Plain::Flag(ambient.x64)),
         ContextComponent::DefaultDevice => {
-            plain("default device", ambient.default_device.iter().map(ToString::to_string).collect())
+            plain(DEFAULT_DEVICE, ambient.default_device.iter().map(ToString::to_string).collect())
         }
-        ContextComponent::Mesh => plain("mesh around the call", mesh(ambient.mesh.as_ref(), true).into()),
+        ContextComponent::Mesh => plain(MESH, mesh(ambient.mesh.as_ref(), true).into()),
         ContextComponent::SetMesh => {
             // The jaxpr has an abstract mesh, which has no devices; the executable has nothing else of it.
             let words = match (table, &ambient.set_mesh) {
                 (TableName::Compile, set) => set.iter().map(|mesh| format!("devices {:?}", mesh.devices)).collect(),
                 (_, set) => mesh(set.as_ref(), table == TableName::Dispatch),
             };
-            plain("jax.set_mesh", words.into())
+            plain(SET_MESH, words.into())
         }
         ContextComponent::XlaMetadata => Part::Context("XLA metadata", ambient.xla_metadata.as_ref()),
-        ContextComponent::ComputeOn => plain("compute_on", ambient.compute_on.as_slice().into()),
+        ContextComponent::ComputeOn => plain(COMPUTE_ON, ambient.compute_on.as_slice().into()),
         ContextComponent::User => Part::Context("user context", ambient.user.as_ref()),
         ContextComponent::Flags => {
             let flags = match table {
@@ -218,7 +228,7 @@ fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient
                 TableName::Persistent => &ambient.persistent,
                 _ => &ambient.trace,
             };
-            plain("flags", Cow::Borrowed(flags))
+            plain(FLAGS, Cow::Borrowed(flags))
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use indexmap::{IndexMap, IndexSet};
+use serde_json::Value;
 
 use super::text::Style;
+use crate::case::text::to_json;
 use crate::case::{Layer, Verdict};
 use crate::explain::{
     Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Tried, listed, numbered,
@@ -21,6 +23,25 @@ pub fn text(explained: &Explained, style: Style) -> String {
         describe(&mut text, &group, style);
     }
     text + &summary(explained, style)
+}
+
+/// The same as JSON, each difference with the path at which the text has it.
+#[must_use]
+pub fn json(explained: &Explained) -> String {
+    let mut written = serde_json::json!(explained);
+    for (call, written) in explained.calls.iter().zip(items(&mut written["calls"])) {
+        let of_layers = call.explanations.iter().zip(items(&mut written["explanations"]));
+        let stated = of_layers
+            .flat_map(|(explanation, written)| explanation.differences.iter().zip(items(&mut written["differences"])));
+        stated.for_each(|(difference, written)| written["path"] = call.where_is(difference).into());
+        let below = call.further.iter().zip(items(&mut written["further"]));
+        below.for_each(|(further, written)| written["path"] = call.where_is(&further.difference).into());
+    }
+    to_json(&written)
+}
+
+fn items(list: &mut Value) -> impl Iterator<Item = &mut Value> {
+    list.as_array_mut().into_iter().flatten()
 }
 
 /// Calls of the functions of one place that missed in the same way: at places that are alike but for numbers, for the same causes.
@@ -63,7 +84,7 @@ fn outside(group: &Group<'_>) -> Vec<(String, String, String)> {
     }
     let more = read.len().saturating_sub(KINDS);
     let rows = read.into_values().take(KINDS).map(|(call, found, others)| {
-        let mut row = row(found);
+        let mut row = row(group.first(), found);
         if call != group.first().number {
             let _ = write!(row.2, " (call {call})");
         }
@@ -173,7 +194,7 @@ fn describe_differences(text: &mut String, group: &Group<'_>, style: Style) {
         // One line is as long as what it would say of one more.
         let shown = if found.len() <= SHOWN + 1 { found.len() } else { SHOWN };
         for (i, difference) in found[..shown].iter().enumerate() {
-            let mut row = row(difference);
+            let mut row = row(call, difference);
             let others = group.others(place, difference, i == 0);
             if !others.is_empty() {
                 let _ = write!(row.2, "; later {}", listed(&others, SHOWN));
@@ -199,7 +220,7 @@ fn describe_further(text: &mut String, call: &ExplainedCall, style: Style) {
     let Style { dim, end, .. } = style;
     let _ = writeln!(text, "  {dim}Below, it differs in more than that:{end}");
     let shown = if call.further.len() <= SHOWN + 1 { call.further.len() } else { SHOWN };
-    let mut rows: Vec<_> = call.further[..shown].iter().map(|further| row(&further.difference)).collect();
+    let mut rows: Vec<_> = call.further[..shown].iter().map(|further| row(call, &further.difference)).collect();
     if call.further.len() > shown {
         rows.push((format!("and {} more", call.further.len() - shown), String::new(), String::new()));
     }
@@ -314,8 +335,8 @@ pub(super) fn what(verdict: &Verdict) -> String {
     }
 }
 
-fn row(difference: &Difference) -> (String, String, String) {
-    let Difference { path, component, before, after } = difference;
+fn row(call: &ExplainedCall, difference: &Difference) -> (String, String, String) {
+    let Difference { component, before, after, .. } = difference;
     let change = match after.strip_prefix(ANOTHER) {
         Some(text) if text == before => format!("another {before}"),
         _ => {
@@ -323,7 +344,7 @@ fn row(difference: &Difference) -> (String, String, String) {
             format!("now {after}, before {before}")
         }
     };
-    (path.clone(), component.clone(), change)
+    (call.where_is(difference).to_owned(), component.clone(), change)
 }
 
 /// So many characters of a text are shown whatever they say.

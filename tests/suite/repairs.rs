@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use jitkey::case::{Layer, LayerSet};
 use jitkey::explain::{Explained, Nearest, Recording, Untried};
-use jitkey::report::explain::text;
+use jitkey::report::explain::{json, text};
 use jitkey::report::html::recording;
 use jitkey::report::text::Style;
 use rstest::rstest;
@@ -189,7 +189,30 @@ fn what_a_function_was_made_anew_for_is_said() {
         .collect();
     assert_eq!(outside, ["", "from outside at k: 2 was 1", "from outside at k: 0 was 2", ""]);
     let said = text(&explained, Style::PLAIN);
-    assert!(said.contains("    k  from outside  now 2, before 1; later 0\n"), "{said}");
+    assert!(said.contains("    k     from outside  now 2, before 1; later 0\n"), "{said}");
+}
+
+/// What differs in a call as a whole or in what surrounds it has a place as well, for people and for programs.
+#[rstest]
+#[case::the_function([call("2", "", TRACED), call("2", "", TRACED).replace("step_1", "step_2")], "step", "function")]
+#[case::the_arguments([call("2", "", TRACED), call("2", "", TRACED).replace(r#""args": [2]"#, r#""kwargs": {"x": 2}"#)], "step", "number of positional arguments")]
+#[case::the_context(
+    [call("2", "", TRACED), call("2", "", TRACED).replacen(r#""args""#, r#""context": {"flags": {"jax_default_matmul_precision": {"str": "high"}}}, "args""#, 1)],
+    "context",
+    "flags"
+)]
+fn what_is_of_the_whole_call_has_a_place(#[case] lines: [String; 2], #[case] place: &str, #[case] component: &str) {
+    let explained = read(&lines);
+    let all: serde_json::Value = serde_json::from_str(&json(&explained)).unwrap();
+    let differences = |call: &serde_json::Value| call["explanations"].as_array().unwrap().clone();
+    let stated: Vec<_> = all["calls"].as_array().unwrap().iter().flat_map(differences).collect();
+    let stated: Vec<_> = stated.iter().flat_map(|it| it["differences"].as_array().unwrap()).collect();
+    assert!(stated.iter().any(|it| it["path"] == place && it["component"] == component), "{stated:#?}");
+    assert!(stated.iter().all(|it| it["path"] != ""), "{stated:#?}");
+    let row = format!("    {place}  {component}  ");
+    let said = text(&explained, Style::PLAIN);
+    assert!(said.contains(&row), "{said}");
+    assert!(recording(&explained).contains(&format!(r#""{place}""#)));
 }
 
 /// An object that looks as before and was made anew can be no argument, unlike a number.

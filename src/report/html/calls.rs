@@ -114,7 +114,7 @@ impl Calls {
             let is_main = call.explanation().is_some_and(|main| main.layer == explanation.layer);
             let outside = call.outside.iter().filter(|_| is_main).take(MOST);
             let differences = explanation.differences.iter().take(MOST).chain(outside);
-            let differences = differences.map(|difference| self.difference(difference));
+            let differences = differences.map(|difference| self.difference(call, difference));
             let differences = differences.collect();
             layers.push((explanation.layer, differences, explanation.differences.len().saturating_sub(MOST)));
         }
@@ -127,15 +127,15 @@ impl Calls {
             again: call.is_again(),
             otherwise: otherwise.map(|predicted| self.text(&what(predicted))),
             unpredicted: call.unpredicted.as_ref().map(|why| self.text(why)),
-            stale: call.stale().map(|difference| self.difference(difference)),
+            stale: call.stale().map(|difference| self.difference(call, difference)),
             layers,
             advice,
         }
     }
 
-    fn difference(&mut self, difference: &crate::model::Difference) -> usize {
-        let crate::model::Difference { path, component, before, after } = difference;
-        let texts = [path, component, before, after].map(|text| self.text(text));
+    fn difference(&mut self, call: &ExplainedCall, difference: &crate::model::Difference) -> usize {
+        let crate::model::Difference { component, before, after, .. } = difference;
+        let texts = [call.where_is(difference), component, before, after].map(|text| self.text(text));
         self.differences.insert_full(texts).0
     }
 
