@@ -116,8 +116,10 @@ type Kind = (usize, Option<Layer>, Vec<(Place, Option<String>)>);
 pub struct ExplainedCall {
     /// Its number in the recording, from one.
     pub number: usize,
-    /// What was called: `jax.jit`.
+    /// Whose caches were asked: those of `jax.jit`.
     pub api: String,
+    /// What the program called: that, or `flax.nnx.jit`, which calls it.
+    pub called: String,
     /// The function's name.
     pub name: String,
     /// Where the function is written.
@@ -234,7 +236,7 @@ impl ExplainedCall {
     #[must_use]
     pub fn place(&self) -> (&str, &str, Option<&str>, Option<usize>) {
         let function = self.at.is_none().then_some(self.function);
-        (&self.api, &self.name, self.at.as_deref(), function)
+        (&self.called, &self.name, self.at.as_deref(), function)
     }
 
     /// Which function it is, where it differs and what that means: what mends one call of a kind mends all.
@@ -347,6 +349,7 @@ impl Explained {
             calls.push(ExplainedCall {
                 number: i + 1,
                 api: recorded.api.clone(),
+                called: recorded.called.as_ref().unwrap_or(&recorded.api).clone(),
                 name: recorded.name.clone(),
                 at: recorded.at.clone(),
                 function,

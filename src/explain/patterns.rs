@@ -20,7 +20,7 @@ pub struct Pattern {
     pub id: String,
     /// What is seen in the calls, if it is a pattern.
     pub sign: Option<Sign>,
-    /// What was called.
+    /// What the program called.
     pub api: String,
     /// The function's name.
     pub name: String,
@@ -216,7 +216,7 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
     Pattern {
         id: habit.id.clone(),
         sign: Some(habit.sign),
-        api: first.api.clone(),
+        api: first.called.clone(),
         name: first.name.clone(),
         at: first.at.clone(),
         compiles: seen.iter().filter(|(call, _)| compiles(call)).count(),
@@ -344,7 +344,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
                 let pattern = Pattern {
                     id: advice.cause.clone(),
                     sign: None,
-                    api: call.api.clone(),
+                    api: call.called.clone(),
                     name: call.name.clone(),
                     at: call.at.clone(),
                     calls: Vec::new(),

@@ -188,16 +188,17 @@ struct RaisedClass {
 struct Places {
     at: Option<String>,
     from: Option<String>,
+    called: Option<String>,
 }
 
 impl Outline {
     fn call(self, line: &str, error: &serde_json::Error) -> CallLine {
         let Self { api, name, missed, number, error: raised, wrapper, dropped, ended } = self;
-        let Places { at, from } = serde_json::from_str(line).unwrap_or_default();
+        let Places { at, from, called } = serde_json::from_str(line).unwrap_or_default();
         let error_of = |RaisedClass { class }| RaisedError { class, message: String::new() };
         let observed = CallObservation { missed, error: raised.map(error_of), served: None };
         let unrecorded = Some(format!("its line can't be read: {error}"));
-        let recorded = Recorded { api, name, at, wrapper, from, call: None, again: None, unrecorded, observed };
+        let recorded = Recorded { api, called, name, at, wrapper, from, call: None, again: None, unrecorded, observed };
         CallLine { news: News::beside(line, dropped), ended, effect: None, number, recorded }
     }
 }
@@ -251,6 +252,9 @@ const A_NAN: &str = "FloatingPointError";
 pub struct Recorded {
     /// What was called.
     pub api: String,
+    /// What the program called, if that calls the api in its turn: `flax.nnx.jit`, as which `jax.jit` is called.
+    #[serde(default)]
+    pub called: Option<String>,
     /// The function's name.
     pub name: String,
     /// Where it is written: file and line.

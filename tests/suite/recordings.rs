@@ -86,12 +86,13 @@ fn a_problem_is_explained(
 }
 
 /// What nnx.jit hands to jax.jit is a graphdef and a state.
-#[test]
-fn a_graphdef_is_read_attribute_by_attribute() {
-    let explained = record("nnx_optimizer", NEWEST);
+#[rstest]
+fn a_graphdef_is_read_attribute_by_attribute(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("nnx_optimizer", version);
     let calls: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
     assert_eq!(calls.len(), 2, "{}", text(&explained, Style::PLAIN));
     for call in calls {
+        assert_eq!(call.place(), ("flax.nnx.jit", "train_step", call.at.as_deref(), None));
         assert_eq!(call.differences()[0].path, "trainer.tx.init");
         assert_eq!(call.advice[0].as_ref().unwrap().cause, "optimizer-made-anew");
     }

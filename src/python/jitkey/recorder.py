@@ -137,6 +137,8 @@ class Recording:
         finally:
             local.inside = False
         line: dict[str, Any] = {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref}
+        if wrapped.called is not None:
+            line["called"] = wrapped.called
         made = self._watched(
             line,
             lambda: {**self._call_of(api, wrapped, args, kwargs), "via": via, **_said(reads)},

@@ -42,6 +42,8 @@ class Wrapper:
     function: Callable[[], Any]
     codes: frozenset[types.CodeType]
     options: dict[str, Any]
+    called: str | None = None
+    """What the program jitted it by, if that is no api with caches of its own."""
     of_call: Callable[[Any], dict[str, Any]] | None = None
     """What the options are of a call with these dynamic positional arguments, if they speak of what isn't there before."""
     unknown: str | None = None
@@ -108,6 +110,7 @@ def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str]) -> Wrapper |
         # jax's own functions keep what they were traced to.
         codes=frozenset() if of_library else codes([fun]),
         options=options,
+        called="flax.nnx.jit" if type(fun).__module__.startswith("flax.nnx.") else None,
         of_call=of_call,
         unknown=unknown,
     )

@@ -98,7 +98,7 @@ impl Calls {
     }
 
     fn kind(&mut self, call: &ExplainedCall) -> Kind {
-        let function = (self.text(&call.api), self.text(&call.name), call.at.as_ref().map(|at| self.text(at)));
+        let function = (self.text(&call.called), self.text(&call.name), call.at.as_ref().map(|at| self.text(at)));
         let otherwise = call.predicted.as_ref().filter(|_| !call.is_predicted());
         let mut advice: Vec<[usize; 3]> = Vec::new();
         let further = call.further.iter().filter_map(|further| further.advice.as_ref());

@@ -189,7 +189,7 @@ fn functions(explained: &Explained) -> Markup {
                         tr {
                             th scope="row" {
                                 button.function type="button" data-function=(i) aria-pressed="false" disabled { (calls[0].name) }
-                                span.says { (calls[0].api) @if let Some(at) = &calls[0].at { ", " (at) } }
+                                span.says { (calls[0].called) @if let Some(at) = &calls[0].at { ", " (at) } }
                             }
                             (number("calls", calls.len(), ""))
                             (number("hit", count(&|call| state(call) == "hit"), ""))
