@@ -133,6 +133,8 @@ pub struct ExplainedCall {
     like: usize,
     /// What it did.
     pub observed: Verdict,
+    /// Seconds that jax took to trace, lower and compile it, as it measures that.
+    pub seconds: Option<f64>,
     /// What the model says that it does, if it says anything; with the error, where the program raised as it ran and missed what
     /// the model says.
     pub predicted: Option<Verdict>,
@@ -180,6 +182,12 @@ impl ExplainedCall {
     #[must_use]
     pub fn is_again(&self) -> bool {
         !self.first && !missed(&self.observed).is_empty()
+    }
+
+    /// Whether XLA compiled something for it.
+    #[must_use]
+    pub fn compiles(&self) -> bool {
+        missed(&self.observed).contains(Layer::Compile)
     }
 
     /// The explanation of the layer that matters: of the trace if the body ran, of what is lowered anew if the fast path has another
@@ -315,6 +323,11 @@ fn names_functions(explanation: &Explanation) -> bool {
     explanation.differences.iter().any(Difference::is_the_function)
 }
 
+/// Seconds that jax took for all of them, if the recording says so of any.
+pub(crate) fn seconds<'e>(calls: impl IntoIterator<Item = &'e ExplainedCall>) -> Option<f64> {
+    calls.into_iter().filter_map(|call| call.seconds).reduce(|all, more| all + more)
+}
+
 fn missed(verdict: &Verdict) -> LayerSet {
     match verdict {
         Verdict::Missed(missed) => *missed,
@@ -356,6 +369,7 @@ impl Explained {
                 from: recorded.from.clone(),
                 like: same.map_or(i + 1, |before| calls[before].like),
                 observed: recorded.observed.verdict(),
+                seconds: recorded.seconds,
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
                 after_unpredicted: None,

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::{Advice, ExplainedCall, Explanation, Nearest, aspect};
+use super::{Advice, ExplainedCall, Explanation, Nearest, aspect, seconds};
 use crate::case::Layer;
 use crate::model::{CHANGED, Difference, Written};
 use crate::spec::{Habit, Sign};
 
 /// Something to mend: a pattern across the calls of a function, or one cause of misses that are no part of any.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pattern {
     /// The id of the pattern or cause.
     pub id: String,
@@ -38,6 +38,8 @@ pub struct Pattern {
     /// How many compiles there would be less if nothing else was mended: of these calls, and of later ones that had to compile again
     /// what was made before.
     pub saves: usize,
+    /// Seconds that jax took to trace, lower and compile its calls, if the recording says so.
+    pub seconds: Option<f64>,
     /// What is the matter.
     pub says: String,
     /// What to do.
@@ -184,10 +186,6 @@ fn made(call: &ExplainedCall) -> bool {
     below.iter().any(|layer| super::missed(&call.observed).contains(*layer))
 }
 
-fn compiles(call: &ExplainedCall) -> bool {
-    super::missed(&call.observed).contains(Layer::Compile)
-}
-
 /// Where it is that differs, in the order of the calls.
 fn paths(seen: &[Seen<'_>]) -> Vec<String> {
     let found = seen.iter().flat_map(|(_, found)| found).map(|(found, _)| &found.path);
@@ -219,11 +217,12 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         api: first.called.clone(),
         name: first.name.clone(),
         at: first.at.clone(),
-        compiles: seen.iter().filter(|(call, _)| compiles(call)).count(),
+        compiles: seen.iter().filter(|(call, _)| call.compiles()).count(),
         saves: match sign_of(difference) == Some(habit.sign) {
             true => 0,
             false => of.iter().map(|calls| saved(calls, &mended)).sum(),
         },
+        seconds: seconds(seen.iter().map(|(call, _)| *call)),
         says,
         fix: habit.fix.clone().unwrap_or_else(|| {
             // Each cause that is seen has its own, in the words of where it is seen first.
@@ -314,7 +313,7 @@ fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
         }
         let is_known = !known.insert(key.clone());
         // Of a miss that isn't explained it can't be said.
-        saved += usize::from(is_known && call.is_again() && compiles(call) && !call.differences().is_empty());
+        saved += usize::from(is_known && call.is_again() && call.compiles() && !call.differences().is_empty());
         keys.insert(call.number, key);
     }
     saved
@@ -352,6 +351,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
                     causes: vec![advice.cause.clone()],
                     compiles: 0,
                     saves: 0,
+                    seconds: None,
                     says: advice.says.clone(),
                     fix: advice.fix.clone(),
                     rule: advice.rule.clone(),
@@ -365,12 +365,13 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
             }
             if pattern.calls.last() != Some(&call.number) {
                 pattern.calls.push(call.number);
-                pattern.compiles += usize::from(compiles(call));
+                pattern.compiles += usize::from(call.compiles());
             }
         }
     }
     let with_savings = |(pattern, mended, of): (Pattern, Mended<'_>, HashSet<usize>)| Pattern {
         saves: of.iter().filter_map(|function| functions.get(function)).map(|calls| saved(calls, &mended)).sum(),
+        seconds: seconds(pattern.calls.iter().map(|number| &calls[number - 1])),
         ..pattern
     };
     others.into_values().map(with_savings).collect()

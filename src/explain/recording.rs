@@ -198,7 +198,19 @@ impl Outline {
         let error_of = |RaisedClass { class }| RaisedError { class, message: String::new() };
         let observed = CallObservation { missed, error: raised.map(error_of), served: None };
         let unrecorded = Some(format!("its line can't be read: {error}"));
-        let recorded = Recorded { api, called, name, at, wrapper, from, call: None, again: None, unrecorded, observed };
+        let recorded = Recorded {
+            api,
+            called,
+            name,
+            at,
+            wrapper,
+            from,
+            call: None,
+            again: None,
+            unrecorded,
+            seconds: None,
+            observed,
+        };
         CallLine { news: News::beside(line, dropped), ended, effect: None, number, recorded }
     }
 }
@@ -275,6 +287,9 @@ pub struct Recorded {
     /// Why a case has no words for that.
     #[serde(default)]
     pub unrecorded: Option<String>,
+    /// Seconds that jax says it took to trace, lower and compile it.
+    #[serde(default)]
+    pub seconds: Option<f64>,
     /// What it did.
     #[serde(flatten)]
     pub observed: CallObservation,

@@ -9,7 +9,7 @@ use super::text::Style;
 use crate::case::text::to_json;
 use crate::case::{Layer, Verdict};
 use crate::explain::{
-    Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Tried, listed, numbered,
+    Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Tried, listed, numbered, seconds,
 };
 use crate::model::Difference;
 use crate::spec::Sign;
@@ -378,9 +378,10 @@ pub fn summary(explained: &Explained, style: Style) -> String {
     let Totals { calls, first, again, recompiled, otherwise, unpredicted } = Totals::of(explained);
     let mut text = String::new();
     let colour = if recompiled == 0 { good } else { bad };
+    let took = took(explained).map(|took| format!(" in {took}")).unwrap_or_default();
     let _ = writeln!(
         text,
-        "{bold}{}{end}: {first} first of {}, {colour}{recompiled} compiled again{end}{dim}, {} missed something less{end}",
+        "{bold}{}{end}: {first} first of {}, {colour}{recompiled} compiled again{end}{took}{dim}, {} missed something less{end}",
         counted(calls, "call"),
         if first == 1 { "its function" } else { "their functions" },
         again - recompiled,
@@ -464,10 +465,11 @@ fn unpredictable(explained: &Explained) -> IndexMap<&str, Vec<usize>> {
 
 /// What something cost: compiles, or calls that missed less than that.
 pub(super) fn cost(pattern: &Pattern) -> String {
-    match pattern.compiles.max(pattern.saves) {
+    let count = match pattern.compiles.max(pattern.saves) {
         0 => counted(pattern.calls.len(), "call"),
         compiles => counted(compiles, "compile"),
-    }
+    };
+    pattern.seconds.map_or_else(|| count.clone(), |seconds| format!("{count}, {}", duration(seconds)))
 }
 
 /// Of compiles that have other causes, too, how many are saved if this one alone is mended; and of those that are, how many are of
@@ -500,15 +502,28 @@ pub(super) struct Totals {
 impl Totals {
     pub fn of(explained: &Explained) -> Self {
         let count = |is: &dyn Fn(&&ExplainedCall) -> bool| explained.calls.iter().filter(is).count();
-        let compiles = |call: &&ExplainedCall| matches!(&call.observed, Verdict::Missed(missed) if missed.contains(Layer::Compile));
         Self {
             calls: explained.calls.len(),
             first: count(&|call| call.first),
             again: count(&|call| call.is_again()),
-            recompiled: count(&|call| call.is_again() && compiles(call)),
+            recompiled: count(&|call| call.is_again() && call.compiles()),
             otherwise: count(&|call| call.unpredicted.is_none() && !call.is_predicted()),
             unpredicted: count(&|call| call.unpredicted.is_some()),
         }
+    }
+}
+
+/// How long jax took for what compiled again, if the recording says so.
+pub(super) fn took(explained: &Explained) -> Option<String> {
+    let again = explained.calls.iter().filter(|call| call.is_again() && call.compiles());
+    seconds(again).map(duration)
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..0.1 => format!("{:.0} ms", seconds * 1e3),
+        ..10.0 => format!("{seconds:.1} s"),
+        _ => format!("{seconds:.0} s"),
     }
 }
 

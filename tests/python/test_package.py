@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 import jax
@@ -401,3 +402,18 @@ def test_what_is_compiled_beside_the_calls_is_recorded(tmp_path):
     beside = [line["beside"] for line in lines if "beside" in line]
     assert "norm" in [it["name"] for it in beside] and "step" not in [it["name"] for it in beside]
     assert all(it["from"].startswith("test_package.py:") for it in beside)
+
+
+def test_what_is_traced_inside_of_a_trace_takes_no_time_of_its_own(tmp_path):
+    def sleeps(x):
+        time.sleep(0.5)
+        return x
+
+    inner = jax.jit(sleeps)
+    outer = jax.jit(lambda x: inner(x) + 1)
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        outer.trace(1.0)
+        outer.trace(1.0)
+    seconds = [line.get("seconds") for line in map(json.loads, file.read_text().splitlines()) if "call" in line or "again" in line]
+    assert 0.5 <= seconds[0] < 1 and seconds[1:] == [None]

@@ -192,6 +192,40 @@ fn what_a_function_was_made_anew_for_is_said() {
     assert!(said.contains("    k     from outside  now 2, before 1; later 0\n"), "{said}");
 }
 
+/// What compiled again took so long, in all and for each thing to mend.
+#[test]
+fn what_compiles_took_is_counted() {
+    let took = |line: String, seconds: &str| line.replacen('{', &format!(r#"{{"seconds": {seconds}, "#), 1);
+    let lines = [
+        took(call(r#""f32[2]""#, "", TRACED), "100"),
+        took(call(r#""f32[3]""#, "", TRACED), "0.04"),
+        took(call(r#""f32[4]""#, "", TRACED), "1.26"),
+        call(r#""f32[2]""#, "", ""),
+        took(call(r#""~f32[2]""#, "", TRACED), "12.4"),
+    ];
+    let explained = read(&lines);
+    let said = text(&explained, Style::PLAIN);
+    let ends =
+        ["3 compiled again in 14 s,", "  2 compiles, 1.3 s  shape-each-call", "   1 compile, 12 s  weak-type-gained"];
+    assert!(ends.iter().all(|it| said.contains(it)), "{said}");
+    let page = recording(&explained);
+    assert!(["</strong> in 14 s.", "<b>2</b> compiles, 1.3 s"].iter().all(|it| page.contains(it)));
+    let [fast, unknown] = ["0.04", "null"].map(|it| {
+        text(
+            &read(
+                &lines
+                    .clone()
+                    .map(|line| line.replace("100", it).replace("1.26", it).replace("12.4", it).replace("0.04", it)),
+            ),
+            Style::PLAIN,
+        )
+    });
+    assert!(
+        fast.contains("again in 0.1 s,") && fast.contains("compiles, 80 ms") && unknown.contains("again, 0"),
+        "{fast}{unknown}"
+    );
+}
+
 /// What differs in a call as a whole or in what surrounds it has a place as well, for people and for programs.
 #[rstest]
 #[case::the_function([call("2", "", TRACED), call("2", "", TRACED).replace("step_1", "step_2")], "step", "function")]

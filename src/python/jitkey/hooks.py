@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -54,6 +56,9 @@ class Local(threading.local):
     """The recorder's own, while it watches for a body."""
     beside = False
     """Whether what jax runs to move an argument was called last, so that events without a name are its own."""
+    spent: tuple[tuple[float, float], ...] = ()
+    """When what was traced, lowered and compiled for that call began, and the seconds that it took; what was done inside of one
+    of them is part of it."""
     codes: frozenset[types.CodeType] = frozenset()
     """Those of the functions under the call. If there are none, jax's own trace event has to do, which fires for less."""
 
@@ -320,7 +325,7 @@ def _forked() -> None:
         active = None
 
 
-def _listen(event: str, _duration: float, **about: Any) -> None:
+def _listen(event: str, duration: float, **about: Any) -> None:
     missed, what = local.missed, EVENTS.get(event)
     name = about.get("fun_name")
     if missed is None and what == "compile" and active is not None and not local.inside:
@@ -330,11 +335,19 @@ def _listen(event: str, _duration: float, **about: Any) -> None:
     is_helper = local.beside if name is None else name in HELPERS
     if is_helper or (local.in_loop and name in CONVERSIONS):
         return
+    _spend(duration)
     # What lowering traces is no body of the program's.
     if what != "trace event":
         missed.add(what)
     elif local.inferring and not local.codes and not TIMES_THE_LOOK_UP:
         missed.add("trace")
+
+
+def _spend(seconds: float) -> None:
+    """So much was spent for the call until now. Of two of these one is inside of the other or they have nothing in common."""
+    begun = time.perf_counter() - seconds
+    apart = itertools.takewhile(lambda known: known[0] + known[1] / 2 < begun, local.spent)
+    local.spent = (*apart, (begun, seconds))
 
 
 def _listens_to_tests(other: Callable[..., None] | None) -> Callable[..., None]:

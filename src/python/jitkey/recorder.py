@@ -267,6 +267,7 @@ class Recording:
             local.inside = False
             raise
         local.inside, local.missed, local.inferring, local.codes, local.effect, local.beside = True, set(), 0, codes, None, False
+        local.spent = ()
         try:
             return runs()
         except BaseException as error:
@@ -280,6 +281,8 @@ class Recording:
                 line["effect"] = local.effect
             local.inside, local.missed = False, None
             line["missed"] = [layer for layer in LAYERS if layer in missed]
+            if local.spent:
+                line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
             is_whole = self._write(line)
             if is_whole and signature is not None and "call" in line and self._describing.acquire(timeout=PATIENCE):
                 try:

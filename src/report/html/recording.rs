@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use super::calls::{Calls, state};
 use super::{Page, prose, shell};
 use crate::explain::{Explained, ExplainedCall, Pattern};
-use crate::report::explain::{Totals, beside, compiled_beside, cost, counted};
+use crate::report::explain::{Totals, beside, compiled_beside, cost, counted, took};
 use crate::report::text::grouped;
 
 /// How many things to mend are shown at once, and how many calls of each.
@@ -63,6 +63,7 @@ fn lead(explained: &Explained) -> Markup {
         strong.{ @if totals.recompiled > 0 { "bad" } @else { "well" } } {
             @if totals.recompiled == 0 { "None compiled again" } @else { (shown(totals.recompiled)) " compiled again" }
         }
+        @if let Some(took) = took(explained) { " in " (took) }
         @if less > 0 { ", " (less) " missed something less" }
         "."
         @if totals.otherwise > 0 { " " (counted(totals.otherwise, "call")) " did otherwise than the model says." }
