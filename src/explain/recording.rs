@@ -419,7 +419,7 @@ impl Recording {
     /// one is another function, unless it takes the place of one that is gone, and no cache was cleared in between.
     fn numbered_functions(&self) -> Vec<usize> {
         let mut numbers = Vec::new();
-        let closed_over = self.closed_over();
+        let (closed_over, branches) = (self.closed_over(), self.branches());
         // With the wrapper, and how often caches had been cleared when it was called last.
         let mut made: HashMap<_, Vec<(Option<&Name>, usize, usize)>> = HashMap::new();
         let (mut gone, mut count, mut cleared): (HashSet<&Name>, usize, usize) = Default::default();
@@ -434,7 +434,7 @@ impl Recording {
             };
             gone.extend(&line.ended);
             let Recorded { api, name, at, wrapper, .. } = &line.recorded;
-            let made_of = &closed_over[numbers.len()];
+            let made_of = (&closed_over[numbers.len()], branches[numbers.len()]);
             let (here, wrapper) = (made.entry((api, name, at, made_of)).or_default(), wrapper.as_ref());
             let known = here.iter().position(|(other, ..)| *other == wrapper);
             let is_left = |(other, _, last): &(Option<&Name>, usize, usize)| {
@@ -462,6 +462,16 @@ impl Recording {
             let named = given.into_iter().flat_map(|call| &call.args).filter_map(reference);
             let read = named.filter_map(|name| reads.get(name.as_str())).flat_map(|reads| reads.values());
             read.map(|text| unnumbered(text).0).filter(|text| is_of_a_function(text)).collect()
+        };
+        calls.iter().enumerate().map(of_call).collect()
+    }
+
+    /// For each `lax.switch` how many branches it has: one with more of them is another program, and none that was made anew.
+    fn branches(&self) -> Vec<usize> {
+        let calls: Vec<_> = self.calls().collect();
+        let of_call = |(i, recorded): (usize, &&Recorded)| {
+            let given = self.described(&calls, i).filter(|_| recorded.api == "lax.switch");
+            given.and_then(|call| call.args.get(1)).map_or(0, |branches| branches.children().into_iter().count())
         };
         calls.iter().enumerate().map(of_call).collect()
     }

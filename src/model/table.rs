@@ -1,6 +1,7 @@
 //! Tables: what a cache holds, and who keeps it alive.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::rc::{Rc, Weak};
 
 use smallvec::SmallVec;
@@ -209,7 +210,7 @@ impl Entries {
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
                 let (found, far) = key.differences(&entry.key, table);
                 let far = far + usize::from(other.is_some());
-                let differences: Vec<_> = other.iter().cloned().chain(found).collect();
+                let mut differences: Vec<_> = other.iter().cloned().chain(found).collect();
                 // That another program was made above says nothing, and a call that failed left nothing to be found.
                 let says_nothing = differences.iter().all(|found| found.component == PROGRAM);
                 // Where the function is an argument like any other, keys of its own say more than those of another.
@@ -217,11 +218,20 @@ impl Entries {
                     if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
                 let alike = alike(entry.call);
                 let rank = (entry.program == NEVER_FAST, says_nothing, of_another, Reverse(alike), far);
+                leave_out_what_is_inside(&mut differences);
                 let is_all_but_equal = alike == 0 && rank == (false, false, 0, Reverse(0), 1);
-                if nearest
-                    .as_ref()
-                    .is_none_or(|(known, call, _)| (rank, Reverse(entry.call)) < (*known, Reverse(*call)))
-                {
+                let is_nearer = nearest.as_ref().is_none_or(|(known, call, beside)| {
+                    let is_like = (rank.0, rank.1, rank.2, rank.3) == (known.0, known.1, known.2, known.3);
+                    // However much a part has lost, another key that differs in it and elsewhere is farther.
+                    if is_like && is_less(&differences, beside) {
+                        true
+                    } else if is_like && is_less(beside, &differences) {
+                        false
+                    } else {
+                        (rank, Reverse(entry.call)) < (*known, Reverse(*call))
+                    }
+                });
+                if is_nearer {
                     nearest = Some((rank, entry.call, differences));
                 }
                 if is_all_but_equal {
@@ -230,10 +240,7 @@ impl Entries {
                 }
             }
         }
-        Ok(nearest.map(|(_, call, mut differences)| {
-            leave_out_what_is_inside(&mut differences);
-            (call, differences)
-        }))
+        Ok(nearest.map(|(_, call, differences)| (call, differences)))
     }
 
     /// Throws away what belongs to `function` and is filed under such a key.
@@ -255,5 +262,13 @@ impl Entries {
                 self.shelves.retain(|shelf| !shelf.owner.function().is_some_and(|owner| python::is(&owner, function)))
             }
         }
+    }
+}
+
+/// Whether these are at some of the places of the others, and those at more.
+fn is_less(some: &[Difference], others: &[Difference]) -> bool {
+    some.len() < others.len() && {
+        let places: HashSet<_> = others.iter().map(|found| (&found.path, &found.component)).collect();
+        some.iter().all(|found| places.contains(&(&found.path, &found.component)))
     }
 }

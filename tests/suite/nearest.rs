@@ -56,6 +56,42 @@ fn what_is_built_otherwise_is_far(#[case] other: &str) {
     assert_eq!(found, expected);
 }
 
+/// A key that differs in one part is nearer than one that differs in it and elsewhere, however much that part has lost.
+#[test]
+fn what_differs_in_less_is_nearer() {
+    let pair = |weights: &str, state: &str| call("jax.jit", &format!("[{weights}], {state}"), "");
+    let state =
+        |leaf: &str| format!(r#"{{"tuple": [{{"dict": {{"m": [{0}], "n": [{0}]}}}}]}}"#, vec![leaf; 9].join(", "));
+    let (small, large) = (r#""f32[2]""#, r#""f32[3]""#);
+    let lines = [
+        pair(small, &state(small).replace(r#""f32[2]", "f32[2]", "#, "")),
+        pair(large, &state(large)),
+        pair(large, r#"{"tuple": [null]}"#),
+    ];
+    let explained = read(&lines);
+    assert_eq!(explained.calls[2].explanation().unwrap().nearest, Nearest::Call(2), "{explained:#?}");
+    assert_eq!(said(&explained).0, ["structure at t[0]: None was dict of 2"]);
+}
+
+/// A switch with more branches is another one, whatever these are.
+#[test]
+fn a_switch_of_more_branches_is_another() {
+    let of = |branches: &[&str], missed: &str| {
+        let named: Vec<_> = branches.iter().map(|name| format!(r#"{{"ref": "{name}"}}"#)).collect();
+        format!(
+            r#"{{"api": "lax.switch", "name": "lax.switch", "at": "a.py:1", "from": "a.py:9", "missed": [{missed}],
+                "objects": {{"f": {{"def": {{"name": "f at a.py:1"}}}}, "g": {{"def": {{"name": "g at a.py:2"}}}}}},
+                "call": {{"args": [0, [{}], "f32[3]"]}}}}"#,
+            named.join(", ")
+        )
+    };
+    let lowered = r#""dispatch", "lower", "compile""#;
+    let lines = [of(&["f", "g"], TRACED), of(&["f", "g", "g"], lowered), of(&["f", "g"], "")];
+    let explained = read(&lines);
+    let first: Vec<_> = explained.calls.iter().map(|call| (call.first, call.is_predicted())).collect();
+    assert_eq!(first, [(true, true), (true, true), (false, true)], "{explained:#?}");
+}
+
 /// None is one of the values of what is static, and structure where an array can be.
 #[rstest]
 #[case("equinox.filter_jit", "null", "10", "static value at s.steps: 10 was None", "static-none-before")]
