@@ -505,9 +505,14 @@ impl Recording {
         numbers
     }
 
-    /// What was called.
+    /// What was called, if only inside of a trace.
     pub(super) fn apis(&self) -> Vec<String> {
-        let mut apis: Vec<String> = self.calls().map(|recorded| recorded.api.clone()).collect();
+        let called = self.lines.iter().filter_map(|line| match line {
+            Line::Call(line) => Some(&line.recorded.api),
+            Line::Aside(line) => Some(&line.aside.as_ref()?.api),
+            Line::Clear(..) | Line::Beside(_) => None,
+        });
+        let mut apis: Vec<String> = called.cloned().collect();
         apis.sort();
         apis.dedup();
         apis
