@@ -160,7 +160,8 @@ fn a_program_is_predicted(
         "held_objects",
         "converted_objects",
         "outputs_placed",
-        "unasked_objects"
+        "unasked_objects",
+        "jitted_branches"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -52,6 +52,8 @@ class Local(threading.local):
     """The function that was handed to Python last, outside of the recorded calls: events have no names before jax 0.6."""
     in_loop = False
     """Whether that call is one of a loop or conditional of `jax.lax`."""
+    given: tuple[Any, ...] = ()
+    """The functions that it is given."""
     profiler: Any = None
     """The recorder's own, while it watches for a body."""
     beside = False
@@ -93,13 +95,13 @@ def profiled(runs: Callable[[], Any]) -> Any:
         local.profiler = None
 
 
-def watched_loop(runs: Callable[[], Any]) -> Any:
-    """The same of a loop or conditional, whose arguments jax may convert."""
-    local.in_loop = True
+def watched_loop(runs: Callable[[], Any], functions: Iterable[Any]) -> Any:
+    """The same of a loop or conditional of these functions, whose arguments jax may convert."""
+    local.in_loop, local.given = True, tuple(functions)
     try:
         return profiled(runs)
     finally:
-        local.in_loop = False
+        local.in_loop, local.given = False, ()
 
 
 def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callable[..., Any]:

@@ -103,6 +103,7 @@ class Recording:
         self._known = Known()
         self._alike = Alike()
         self._wrappers: dict[int, Wrapper | None] = {}
+        self._libraries: weakref.WeakKeyDictionary[Any, Wrapper | None] = weakref.WeakKeyDictionary()
         self._ended: list[str] = []
         self._begun = 0
         self._stages: weakref.WeakKeyDictionary[Any, tuple[str, int]] = weakref.WeakKeyDictionary()
@@ -158,6 +159,8 @@ class Recording:
             # What is looked at raises whatever it likes, and nothing of that is the program's.
             with contextlib.suppress(Exception):
                 wrapped = self._wrapper(api, wrapper)
+                if wrapped is None and any(wrapper is function for function in local.given):
+                    wrapped = self._library(api, wrapper)
                 if wrapped is not None and self._describing.acquire(timeout=PATIENCE):
                     try:
                         self._describe_traced(api, wrapped, args, kwargs, "lower" if via == "lower" else "trace")
@@ -217,7 +220,7 @@ class Recording:
         return self._watched(
             {"api": f"lax.{name}", "name": f"lax.{name}", "at": place(last)},
             lambda: self._loop_of(given),
-            lambda: hooks.watched_loop(lambda: original(*args, **kwargs)),
+            lambda: hooks.watched_loop(lambda: original(*args, **kwargs), functions),
             codes(functions),
         )
 
@@ -477,6 +480,12 @@ class Recording:
                 end: Any = weakref.finalize(wrapper, self._end, key)
                 end.atexit = False
         return self._wrappers[key]
+
+    def _library(self, api: str, wrapper: Any) -> Wrapper | None:
+        """What belongs to a wrapper of a library's that a loop of the program's is given."""
+        if wrapper not in self._libraries:
+            self._libraries[wrapper] = wrapper_of(api, wrapper, self._objects.fresh, is_given=True)
+        return self._libraries[wrapper]
 
     def _end(self, key: int) -> None:
         wrapped = self._wrappers.pop(key)

@@ -75,12 +75,12 @@ def function_of(wrapper: Any) -> Any:
     return getattr(wrapper, "__wrapped__", None)
 
 
-def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str]) -> Wrapper | None:
-    """What belongs to the wrapper, under a fresh name; None if it is a library's own."""
+def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str], *, is_given: bool = False) -> Wrapper | None:
+    """What belongs to the wrapper, under a fresh name; None if it is a library's own and the program gives it to nothing."""
     fun = function_of(wrapper)
     inner, written = body(fun), code(fun)
     of_library = written is not None and not is_program(written)
-    if fun is None or (of_library and not has_public(fun) and not (is_made(inner) and is_called_by_program())):
+    if fun is None or (of_library and not is_given and not has_public(fun) and not (is_made(inner) and is_called_by_program())):
         return None
     name = own_name(inner)
     by = transformations(fun)
