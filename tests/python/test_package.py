@@ -417,3 +417,13 @@ def test_what_is_traced_inside_of_a_trace_takes_no_time_of_its_own(tmp_path):
         outer.trace(1.0)
     seconds = [line.get("seconds") for line in map(json.loads, file.read_text().splitlines()) if "call" in line or "again" in line]
     assert 0.5 <= seconds[0] < 1 and seconds[1:] == [None]
+
+
+def test_a_cell_that_runs_again_is_the_same_one(tmp_path):
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        for count in (3, 4):
+            scope = {"jax": jax}
+            exec(compile("f = jax.jit(lambda x: x)\nf(1.0)", f"<ipython-input-{count}-ab12>", "exec"), scope)
+    calls = [line for line in map(json.loads, file.read_text().splitlines()) if "missed" in line]
+    assert [(it["at"].split(":")[0], it["from"]) for it in calls] == [("<ipython-input-ab12>", "<ipython-input-ab12>:2")] * 2

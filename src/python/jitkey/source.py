@@ -207,11 +207,16 @@ def place(written: types.CodeType | None) -> str | None:
     """The file and the line where it is written; of a lambda the column of its body too, if Python knows it (from 3.11 on)."""
     if written is None:
         return None
-    line = f"{os.path.basename(written.co_filename)}:{written.co_firstlineno}"
+    line = f"{_file(written)}:{written.co_firstlineno}"
     if written.co_name != "<lambda>" or not hasattr(written, "co_positions"):
         return line
     columns = [column for begins, _, column, _ in written.co_positions() if column and begins == written.co_firstlineno]
     return f"{line}:{min(columns) + 1}" if columns else line
+
+
+def _file(written: types.CodeType) -> str:
+    """The name of the file; a cell of IPython that runs again is the same one, though it has another number."""
+    return re.sub(r"^<ipython-input-\d+-", "<ipython-input-", os.path.basename(written.co_filename))
 
 
 def caller() -> str | None:
@@ -238,11 +243,11 @@ def _first(frame: types.FrameType | None, is_it: Callable[[str], bool]) -> types
 
 
 def _line(frame: types.FrameType) -> str:
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return f"{_file(frame.f_code)}:{frame.f_lineno}"
 
 
 def _is_of_program(file: str) -> bool:
-    return not (_is_hook(file) or file.startswith(_INSTALLED))
+    return file.startswith(("<ipython-input", "<stdin>")) or not (_is_hook(file) or file.startswith(_INSTALLED))
 
 
 _PACKAGES = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib")})
