@@ -34,3 +34,22 @@ net.b = nnx.Linear(3, 3, rngs=nnx.Rngs(1))
 forward(net, x)
 net.a = nnx.LoRA(3, 2, 3, base_module=net.a, rngs=nnx.Rngs(2))
 print(forward(net, x))
+
+
+class Stack(nnx.Module):
+    def __init__(self, rngs):
+        self.layers = nnx.List([nnx.Linear(3, 3, use_bias=False, rngs=rngs)])
+        self.before = nnx.Param(x)
+        self.last = self.layers[0]
+
+    def __call__(self, x):
+        return self.last(x)
+
+
+# How many layers there are, and that one is met twice, though what comes before it is gone.
+stack = Stack(nnx.Rngs(0))
+forward(stack, x)
+stack.layers.append(nnx.Linear(3, 3, use_bias=False, rngs=nnx.Rngs(1)))
+forward(stack, x)
+del stack.before
+forward(stack, x)

@@ -16,12 +16,13 @@ class Graphs(Recorder):
         raise NotImplementedError
 
     def _graph(
-        self, nodes: Iterator[Any], attributes: Iterator[Any], path: str, variables: list[str], *, is_node: bool = True
+        self, nodes: Iterator[Any], attributes: Iterator[Any], path: str, variables: list[str], met: dict[int, str], *, is_node: bool = True
     ) -> Any:
         """What an `nnx.GraphDef` says, attribute by attribute: it lists nodes and attributes as they are met from the root, and
-        the leaves of the state are its `variables`, which are named here. It is a node of a tree without children, or hashed and
-        compared as a whole."""
+        the leaves of the state are its `variables`, which are named here, and where each node is `met` by its number. It is a node of
+        a tree without children, or hashed and compared as a whole."""
         node = next(nodes)
+        index = getattr(node, "index", None)
         # Its number follows from where it stands, and changes with whatever comes before it.
         parts = [part.name for part in dataclasses.fields(node)] if dataclasses.is_dataclass(node) else []
         if "metadata" in parts:
@@ -30,18 +31,24 @@ class Graphs(Recorder):
                 metadata = about.pop("_metadata")
                 about |= {identifier(key): metadata[key] for key in sorted(metadata)}
             fields = {name: self._named(part) for name, part in about.items()}
+        elif index in met:
+            fields = {"_is": self._named(met[index])}
         else:
             fields = {"_node": self._named(node)}
+        if isinstance(index, int):
+            met.setdefault(index, path or "the whole")
         if type(node).__name__ == "VariableDef":
             variables.append(path)
+        is_made_of_items = str(getattr(getattr(node, "type", None), "__module__", "")).startswith("flax.")
         for _ in range(getattr(node, "num_attributes", 0)):
             name, attribute = next(attributes)
-            if name == "_pytree__nodes":  # Which of the attributes are nodes, as each of them says by itself.
+            # Which of the attributes are nodes, and how many items there are, as each of them says by itself.
+            if name == "_pytree__nodes" or (name == "_length" and is_made_of_items):
                 continue
             is_item = isinstance(name, int)
             if type(attribute).__name__ == "NodeAttr":
                 inner = f"{path}[{name}]" if is_item else f"{path}.{name}"
-                value = self._graph(nodes, attributes, inner, variables, is_node=is_node)
+                value = self._graph(nodes, attributes, inner, variables, met, is_node=is_node)
             else:
                 value = self._named(getattr(attribute, "value", attribute))
             fields[identifier(f"{'_' if is_item else ''}{name}")] = value
@@ -92,7 +99,7 @@ class Graphs(Recorder):
         """An `nnx.Module` as flax splits it for jax: its graphdef, and its state or, of late, a list of what is in it."""
         variables: list[str] = []
         graph = value._graphdef
-        graph = self._graph(iter(graph.nodes), iter(graph.attributes), "", variables) if is_graph(graph) else self.value(graph)
+        graph = self._graph(iter(graph.nodes), iter(graph.attributes), "", variables, {}) if is_graph(graph) else self.value(graph)
         (state,) = value.states
         if type(state) is not list:
             state, variables = [state], [""]

@@ -215,7 +215,7 @@ class Objects(Graphs):
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
         if is_graph(value):
-            return self._graph(iter(value.nodes), iter(value.attributes), "", [], is_node=False)
+            return self._graph(iter(value.nodes), iter(value.attributes), "", [], {}, is_node=False)
         if is_node_def(value):
             return self._node_def(value, is_node=False)
         if _is_mapping(value):
@@ -368,7 +368,7 @@ class Objects(Graphs):
     def _instance(self, value: Any) -> Any:
         """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
         if is_graph(value):
-            return self._graph(iter(value.nodes), iter(value.attributes), "", [])
+            return self._graph(iter(value.nodes), iter(value.attributes), "", [], {})
         if is_node_def(value):
             return self._node_def(value)
         if is_split(value):
