@@ -165,17 +165,21 @@ impl Key {
                 _ => {}
             }
         }
-        // How wide numbers are follows from the flag; an array is another one all the same.
         let is_flagged = found.iter().any(|found| found.component == X64);
-        if is_flagged {
+        let own = found.iter().filter(|found| !(is_flagged && found.is_of_width()));
+        let far = own.map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable;
+        (found, far)
+    }
+
+    /// Takes out how wide numbers are, which follows from the flag where that differs; an array is another one all the same.
+    pub(super) fn leave_out_widths(&self, found: &mut Vec<Difference>, table: &Table) {
+        if found.iter().any(|found| found.component == X64) {
+            let parts = self.parts(table);
             let is_array = |piece: &Piece<'_>| matches!(piece, Piece::Leaf(aval) if aval.placement.is_some());
             let arrays = places(&parts).filter(|(_, piece)| is_array(piece)).map(|(Place(path, _), _)| path);
             let arrays: HashSet<String> = arrays.collect();
             found.retain(|found| !found.is_of_width() || arrays.contains(&found.path));
         }
-        let own = found.iter().filter(|found| !(is_flagged && found.is_of_width()));
-        let far = own.map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable;
-        (found, far)
     }
 }
 

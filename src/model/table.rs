@@ -240,7 +240,10 @@ impl Entries {
                 }
             }
         }
-        Ok(nearest.map(|(_, call, differences)| (call, differences)))
+        Ok(nearest.map(|(_, call, mut differences)| {
+            key.leave_out_widths(&mut differences, table);
+            (call, differences)
+        }))
     }
 
     /// Throws away what belongs to `function` and is filed under such a key.

@@ -214,6 +214,17 @@ fn what_follows_from_the_width_of_numbers(#[case] narrow: &str, #[case] wide: &s
     assert!(last.tried.as_ref().is_some_and(|tried| tried.mends && tried.minimal), "{explained:#?}");
 }
 
+/// Arrays that are wider than those of a call under the same flag are compared with that one.
+#[test]
+fn wider_arrays_under_one_flag() {
+    let under = |leaf: &str, context: &str| call("jax.jit", &[leaf; 2].join(", "), context);
+    let x64 = r#", "context": {"x64": true}"#;
+    let lines = [under(r#""np:f32[3]""#, ""), under(r#""np:f32[3]""#, x64), under(r#""np:f64[3]""#, x64)];
+    let explained = read(&lines);
+    assert_eq!(explained.calls[2].explanation().unwrap().nearest, Nearest::Call(2), "{explained:#?}");
+    assert!(said(&explained).1.iter().all(|cause| *cause == "another-dtype"), "{explained:#?}");
+}
+
 /// A method that is taken of its object anew is another function to the fast path alone, as long as an earlier one is there.
 #[test]
 fn a_function_that_is_equal_to_an_earlier_one() {
