@@ -25,3 +25,11 @@ for x in (variable, variable, Variable(jnp.ones(3)), Variable(jnp.ones(4))):
     except ValueError:
         print("refused")
 print(scaled(jnp.ones(5), 2.0))
+
+# What stands in another order of bytes is refused, and keeps the function off the fast path.
+swapped = jax.jit(lambda x: x * 2)
+for array in (np.ones(3, ">f4"), np.ones(3), np.ones(3)):
+    try:
+        swapped(array)
+    except TypeError as error:
+        print(type(error).__name__)

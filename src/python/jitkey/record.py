@@ -68,7 +68,7 @@ class Recorder:
         if kind is str:
             return {"str": value}
         if kind is np.ndarray:
-            return f"np:{_aval(value)}"
+            return f"np:{'>' if value.dtype.byteorder == '>' else ''}{_aval(value)}"
         if isinstance(value, np.generic) and value.dtype.kind in "biuf":
             return {"numpy_scalar": [dtype_name(value.dtype), self.value(value.item())]}
         if kind is list:
