@@ -317,20 +317,30 @@ impl Compared {
     /// Compares the children of the node at `path` by their keys.
     fn keyed(&mut self, path: &Path, (old, was): Keyed<'_, '_>, (new, is): Keyed<'_, '_>, by: Equality) {
         let same = |a: &Obj, b: &Obj| python::is(a, b) || python::equal(a, b) == Ok(true);
-        let of = |all: &[(&Obj, usize)], key: &Obj| all.iter().find(|(other, _)| same(other, key)).map(|(_, at)| *at);
-        let in_order = was.len() == is.len() && was.iter().zip(is).all(|((a, _), (b, _))| same(a, b));
-        let as_set = was.len() == is.len() && was.iter().all(|(key, _)| of(is, key).is_some());
-        if as_set && !in_order {
+        // The place of each key among those before: after that of the last one, as a rule.
+        let mut next = 0;
+        let earlier: Vec<Option<usize>> = is
+            .iter()
+            .map(|(key, _)| {
+                let found = (next..was.len()).chain(0..next.min(was.len())).find(|place| same(was[*place].0, key))?;
+                next = found + 1;
+                Some(found)
+            })
+            .collect();
+        let mut is_there = vec![false; was.len()];
+        earlier.iter().flatten().for_each(|place| is_there[*place] = true);
+        let as_set = was.len() == is.len() && is_there.iter().all(|is_there| *is_there);
+        if as_set && !earlier.iter().flatten().is_sorted() {
             let keys =
                 |all: &[(&Obj, usize)]| all.iter().map(|(key, _)| python::repr(key)).collect::<Vec<_>>().join(", ");
             self.found.push(Difference::new(path, KEY_ORDER, keys(was), keys(is)));
         }
-        for (_, at) in was.iter().filter(|(key, _)| of(is, key).is_none()) {
+        for ((_, at), _) in was.iter().zip(is_there).filter(|(_, is_there)| !is_there) {
             self.is_gone(old, *at);
         }
-        for (key, at) in is {
-            match of(was, key) {
-                Some(earlier) => self.nodes(old, earlier, new, *at, by),
+        for ((_, at), place) in is.iter().zip(earlier) {
+            match place {
+                Some(place) => self.nodes(old, was[place].1, new, *at, by),
                 None => self.is_new(new, *at),
             }
         }
