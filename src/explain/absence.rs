@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Recording;
 use super::inside::reference;
 use super::recording::{CallLine, Line};
-use crate::case::{Array, Call, ClearScope, Form, Layer, LayerSet, Library, Name, Subclass, Value, Via};
+use crate::case::{Array, Call, ClearScope, Form, Layer, LayerSet, Library, MethodForm, Name, Subclass, Value, Via};
 use crate::model::Difference;
 
 /// The component of a key that was not found since nothing is there, by what became of it; `spec/causes.yaml` says what each means.
@@ -34,8 +34,8 @@ enum Absence {
 }
 
 impl Absence {
-    /// At the function of that name, which is a `method` perhaps, `Model.run`.
-    fn difference(self, function: &str, method: Option<&str>) -> Difference {
+    /// At the function of that name, which is a `method` perhaps, `Model.run`, of the same object as before or of another.
+    fn difference(self, function: &str, method: Option<&MethodForm>, is_of_the_same: bool) -> Difference {
         let (component, before, after) = match self {
             Self::Effect => ("effect", "none", "one"),
             Self::Converted => ("object with __jax_array__", "none", "one"),
@@ -46,7 +46,9 @@ impl Absence {
             Self::Ahead => ("ahead of time", "never called", "called"),
             Self::Wrapped => ("wrapping", "a lambda", "another"),
             Self::Anew => {
-                let text = method.map_or_else(|| function.to_owned(), |method| format!("<bound method {method}>"));
+                let of = if is_of_the_same { " of the same object" } else { "" };
+                let name = method.and_then(|method| method.name.as_deref());
+                let text = name.map_or_else(|| function.to_owned(), |name| format!("<bound method {name}{of}>"));
                 return Difference::new("", "function", &text, format!("another {text}"));
             }
             Self::Gone => ("lifetime", "there", "gone"),
@@ -63,6 +65,8 @@ struct Left<'r> {
     ahead: bool,
     /// The last of its wrappers.
     wrapper: Option<&'r Name>,
+    /// The method that this one wrapped, if it was one.
+    method: Option<&'r MethodForm>,
 }
 
 /// How often caches were cleared.
@@ -101,7 +105,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
     let objects: HashMap<_, _> = recording.news().flat_map(|news| &news.objects).collect();
     let method = |function: &Value| match objects.get(reference(function)?)? {
         Value::Form(form) => match &**form {
-            Form::Method(method) => method.name.as_deref(),
+            Form::Method(method) => Some(method),
             _ => None,
         },
         _ => None,
@@ -144,7 +148,8 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             Some(_) => Absence::Gone,
         };
         let method = given.and_then(|call| method(call.function.as_ref()?));
-        absences.push(absence.difference(&line.recorded.name, method));
+        let is_of_the_same = method.zip(earlier.and_then(|it| it.method)).is_some_and(|(now, then)| now.of == then.of);
+        absences.push(absence.difference(&line.recorded.name, method, is_of_the_same));
         if observed.error.is_some() {
             raised.entry(function).or_default().push((absences.len() - 1, now));
         } else {
@@ -153,7 +158,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             let called = is_call || earlier.is_some_and(|earlier| earlier.called);
             let ahead = !is_call || earlier.is_some_and(|earlier| earlier.ahead);
             let wrapper = line.recorded.wrapper.as_ref();
-            left.insert(function, Left { clearings: now, called, ahead, wrapper });
+            left.insert(function, Left { clearings: now, called, ahead, wrapper, method });
         }
     }
     absences

@@ -44,7 +44,24 @@ struct Shelf {
     owner: Owner,
     /// What the function is called, where misses are explained.
     called: Option<String>,
+    /// The object whose method it is, there as well.
+    of: Option<Weak<Kind>>,
     entries: SmallVec<[Entry; 1]>,
+}
+
+impl Shelf {
+    /// Whether its function is a method of that object.
+    fn is_of(&self, object: &Obj) -> bool {
+        self.of.as_ref().and_then(Weak::upgrade).is_some_and(|of| python::is(&of, object))
+    }
+}
+
+/// The object of which a function is a method.
+fn owner_of(function: &Obj) -> Option<&Obj> {
+    match &**function {
+        Kind::Method { of, .. } => Some(of),
+        _ => None,
+    }
 }
 
 #[derive(Debug)]
@@ -116,7 +133,8 @@ impl Entries {
                     Some(Held::Strongly) => Owner::Strong(function.clone()),
                 };
                 let called = self.gone.is_some().then(|| python::repr(function));
-                self.shelves.push(Shelf { owner, called, entries: SmallVec::new() });
+                let of = self.gone.as_ref().and(owner_of(function)).map(Rc::downgrade);
+                self.shelves.push(Shelf { owner, called, of, entries: SmallVec::new() });
                 self.shelves.len() - 1
             }
         };
@@ -202,7 +220,14 @@ impl Entries {
         let mut nearest: Option<(Rank, usize, Vec<Difference>)> = None;
         for shelf in mine.into_iter().chain(others) {
             let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
-                let (before, after) = told_apart(called, &now);
+                let (before, after) = match owner_of(function).filter(|of| shelf.is_of(of)) {
+                    Some(of) => {
+                        let of = python::repr(of);
+                        let text = now.replacen(&format!(" of {of}"), &format!(" of the same {of}"), 1);
+                        told_apart(&text, &text)
+                    }
+                    None => told_apart(called, &now),
+                };
                 Difference::new("", "function", before, after)
             });
             // What another function of the same loop has left in this very call is nothing earlier.

@@ -73,3 +73,7 @@ for _ in range(3):
 
 for _ in range(3):
     print(jax.eval_shape(lambda: zeros + 1).shape)
+
+solver = Solver(0.1)
+for _ in range(3):
+    print(jax.jit(solver.step)(zeros))

@@ -438,8 +438,12 @@ fn what_is_built_otherwise_is_said(#[values(NEWEST, "0.4.30")] version: &str) {
         "12: method-wrapped-anew ",
         "14: traced-anew ",
         "15: traced-anew ",
+        // One object more, and then its method again.
+        "16: method-wrapped-anew ",
+        "17: method-taken-anew ",
+        "18: method-taken-anew ",
     ];
     assert_eq!(said, expected, "{}", text(&explained, Style::PLAIN));
     let shown: Vec<_> = explained.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
-    assert_eq!(shown, ["method-in-a-loop"]);
+    assert_eq!(shown, ["method-in-a-loop", "wrapper-in-a-loop"]);
 }

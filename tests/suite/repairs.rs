@@ -312,6 +312,26 @@ fn a_method_of_an_object_that_is_gone() {
     assert!(advice.cause == "method-wrapped-anew" && advice.fix.starts_with("Make the Net once"), "{advice:?}");
 }
 
+/// The same of an object that is still there.
+#[test]
+fn a_method_that_is_gone_of_an_object_that_is_not() {
+    let of = |method: u32| {
+        let gone = if method == 1 { "" } else { r#""dropped": ["m_1"], "ended": ["w_1"], "# };
+        format!(
+            r#"{{{gone} "api": "jax.jit", "name": "run", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{method}",
+                "objects": {{"net_1": {{"object": {{"called": "<Net>"}}}},
+                             "m_{method}": {{"method": {{"of": {{"ref": "net_1"}}, "name": "Net.run"}}}}}},
+                "call": {{"function": {{"ref": "m_{method}"}}, "args": ["f32[{method}]"]}}}}"#,
+        )
+    };
+    let explained = read(&[of(1), of(2)]);
+    let again = &explained.calls[1];
+    let advice = again.advice[0].as_ref().unwrap();
+    let said: Vec<_> = again.differences().iter().map(ToString::to_string).collect();
+    assert!(said[0].contains("<bound method Net.run of the same "), "{said:#?}");
+    assert!(advice.cause == "method-taken-anew" && advice.fix.starts_with("Call jax.jit once"), "{advice:?}");
+}
+
 /// Of much that functions read few rows are shown, and of the others how many there are.
 #[test]
 fn what_is_read_beside_that_is_counted() {
