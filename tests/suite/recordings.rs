@@ -370,6 +370,17 @@ fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version
     assert_eq!(once.collect::<Vec<_>>(), [17, 18, 27]);
 }
 
+/// What nnx.jit holds for itself is nothing that a program can make once.
+#[rstest]
+fn what_a_library_holds_is_not_said(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("nnx_jit_in_a_loop", version);
+    let again: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
+    let said: Vec<_> = again.iter().flat_map(|call| &call.outside).map(ToString::to_string).collect();
+    assert_eq!(said, ["from outside at self.scale: 2 was 1", "from outside at self.scale: 3 was 2"]);
+    let fixes: Vec<_> = again.iter().map(|call| &call.advice[0].as_ref().unwrap().fix).collect();
+    assert!(fixes.len() == 4 && fixes.iter().all(|fix| fix.starts_with("Jit once (jax.jit, nnx.jit)")), "{fixes:#?}");
+}
+
 /// What only jax asks for its array is off the fast path, and says so.
 #[test]
 fn an_object_that_is_asked_for_its_array_is_slow() {

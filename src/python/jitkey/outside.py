@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .source import attributes, body, function_text, held_by, is_program, stored
+from .source import attributes, body, function_text, held_by, is_of_program, is_program, is_wrapper, stored
 from .texts import PARTS, TEXT, is_plain, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -143,6 +143,9 @@ def _given(function: Any) -> dict[str, Any]:
     written = stored(function.__func__ if is_method else getattr(type(function), "__call__", None), "__code__")
     if not isinstance(written, types.CodeType) or not is_program(written):
         return {}
+    if is_wrapper(function) and not is_of_program(written.co_filename):
+        # What a library's wrapper holds has no name in the program: what nnx.jit makes for jax.jit.
+        return _given(stored(function, "__wrapped__"))
     taken = attributes(frozenset([written]), type(owner))
     held = {name: value for name, value in (held_by(owner) or {}).items() if name in taken}
     return {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS)}

@@ -70,7 +70,7 @@ def _got(descriptor: Any, value: Any, made: type, default: Any) -> Any:
 def _is_written_by_program(descriptor: Any) -> bool:
     """Whether to ask a descriptor is to run the program's own code: its `__get__`, or what a property calls."""
     runs = (getattr(type(descriptor), "__get__", None), stored(descriptor, "fget"), stored(descriptor, "func"))
-    return any(isinstance(one, types.FunctionType) and _is_of_program(one.__code__.co_filename) for one in runs)
+    return any(isinstance(one, types.FunctionType) and is_of_program(one.__code__.co_filename) for one in runs)
 
 
 NOTHING: Any = object()
@@ -225,13 +225,13 @@ def caller() -> str | None:
     frame = _first(sys._getframe(1), lambda file: not _is_hook(file))
     if frame is None:
         return None
-    program = _first(frame, _is_of_program)
+    program = _first(frame, is_of_program)
     return _line(frame) if program is None or program is frame else f"{_line(frame)} (from {_line(program)})"
 
 
 def programs_line() -> str | None:
     """The line of the program that runs, whatever library it has called; that of the library if the program runs none."""
-    frame = _first(sys._getframe(1), _is_of_program) or _first(sys._getframe(1), lambda file: not _is_hook(file))
+    frame = _first(sys._getframe(1), is_of_program) or _first(sys._getframe(1), lambda file: not _is_hook(file))
     return None if frame is None else _line(frame)
 
 
@@ -246,7 +246,8 @@ def _line(frame: types.FrameType) -> str:
     return f"{_file(frame.f_code)}:{frame.f_lineno}"
 
 
-def _is_of_program(file: str) -> bool:
+def is_of_program(file: str) -> bool:
+    """Whether a file of that name is the program's, and no library's."""
     return file.startswith(("<ipython-input", "<stdin>")) or not (_is_hook(file) or file.startswith(_INSTALLED))
 
 
