@@ -3,7 +3,7 @@
 use globset::{Glob, GlobMatcher};
 use serde::Serialize;
 
-use super::outside::OBJECT;
+use super::outside::{OBJECT, is_of_a_number, is_of_an_array};
 use super::{ExplainedCall, Further, RecordingError, listed};
 use crate::model::{Difference, X64};
 use crate::spec::{Cause, Spec};
@@ -76,8 +76,12 @@ impl<'s> Advisor<'s> {
         let (_, cause) = self.0.iter().find(fits)?;
         // One that looks otherwise is meant perhaps, as the next model of several is.
         let is_anew = |found: &&Difference| found.component == OBJECT && found.after.starts_with("another ");
-        let anew: Vec<_> = call.outside.iter().filter(is_anew).map(|it| it.path.clone()).collect();
-        let outside = if anew.is_empty() { String::new() } else { listed(&anew, 3) };
+        let paths = |is_it: &dyn Fn(&&Difference) -> bool| {
+            let paths: Vec<_> = call.outside.iter().filter(is_it).map(|it| it.path.clone()).collect();
+            (!paths.is_empty()).then(|| listed(&paths, 3))
+        };
+        let (anew, numbers, arrays) =
+            (paths(&is_anew), paths(&|found| is_of_a_number(found)), paths(&|found| is_of_an_array(found)));
         let filled = |text: &str| {
             let Difference { path, before, after, .. } = difference;
             let class = owner(before);
@@ -86,14 +90,20 @@ impl<'s> Advisor<'s> {
                 ("{before}", before),
                 ("{after}", after),
                 ("{class}", class),
-                ("{outside}", &outside),
+                ("{outside}", anew.as_deref().unwrap_or_default()),
+                ("{numbers}", numbers.as_deref().unwrap_or_default()),
+                ("{arrays}", arrays.as_deref().unwrap_or_default()),
             ];
             texts.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
         };
+        let besides = [(&cause.fix_numbers, &numbers), (&cause.fix_arrays, &arrays)];
+        let besides = besides.into_iter().filter(|(_, paths)| paths.is_some()).filter_map(|(text, _)| text.as_ref());
+        let fix = cause.fix_beside.as_ref().filter(|_| anew.is_some()).unwrap_or(&cause.fix);
+        let fixes: Vec<_> = [fix].into_iter().chain(besides).map(|text| filled(text)).collect();
         Some(Advice {
             cause: cause.id.clone(),
             says: filled(&cause.says),
-            fix: filled(cause.fix_beside.as_ref().filter(|_| !anew.is_empty()).unwrap_or(&cause.fix)),
+            fix: fixes.join(" "),
             rule: cause.rule.clone(),
         })
     }

@@ -439,7 +439,8 @@ impl Explained {
                 let described = |number: usize| recording.described(&recorded_calls, number - 1);
                 let both = described(beside).zip(described(call.number));
                 let both = both.filter(|_| call.differences().iter().any(is_of_a_function));
-                call.outside = both.map_or_else(Vec::new, |(before, after)| outside.differences(before, after));
+                let stated = call.differences();
+                call.outside = both.map_or_else(Vec::new, |(before, after)| outside.differences(before, after, stated));
             }
             call.advice = advisor.of_call(call);
             call.further = advisor.further(call);

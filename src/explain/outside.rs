@@ -25,6 +25,25 @@ pub(super) fn unnumbered(text: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// Whether it is a number that is read from outside, and another one.
+pub(super) fn is_of_a_number(found: &Difference) -> bool {
+    found.component == OUTSIDE && [&found.before, &found.after].iter().all(|text| text.parse::<f64>().is_ok())
+}
+
+/// Whether it is the shape or dtype of an array that is read from outside.
+pub(super) fn is_of_an_array(found: &Difference) -> bool {
+    let is_array = |text: &str| {
+        let parts = text.strip_suffix(']').and_then(|text| text.split_once('['));
+        parts.is_some_and(|(dtype, shape)| {
+            let is_dtype = dtype.starts_with(|first: char| first.is_ascii_alphabetic());
+            is_dtype
+                && !dtype.contains(['(', ' ', '='])
+                && shape.chars().all(|it| it.is_ascii_digit() || ", ".contains(it))
+        })
+    };
+    found.component == OUTSIDE && is_array(&found.before) && is_array(&found.after)
+}
+
 /// What is read from outside by one name, where it is another.
 fn difference(name: &str, before: &str, after: &str) -> Difference {
     let ((before, of_before), (after, of_after)) = (unnumbered(before), unnumbered(after));
@@ -48,13 +67,14 @@ impl<'r> Outside<'r> {
         }
     }
 
-    /// What functions that stand in the same place of both calls, and are called alike, read by one name, and looks otherwise.
-    pub fn differences(&self, before: &Call, after: &Call) -> Vec<Difference> {
+    /// What functions that stand in the same place of both calls, and are called alike, read by one name, and looks otherwise. That of
+    /// a function among the arguments, which is one of what is `stated` to differ, is named after it.
+    pub fn differences(&self, before: &Call, after: &Call, stated: &[Difference]) -> Vec<Difference> {
         let mut found = Vec::new();
         if !self.reads.is_empty() {
             let [before, after] =
                 [before, after].map(|call| serde_json::to_value(call).expect("every call has a text"));
-            self.compare(&before, &after, &mut Vec::new(), &mut found);
+            self.compare(&before, &after, stated, &mut Vec::new(), &mut found);
         }
         found
     }
@@ -63,6 +83,7 @@ impl<'r> Outside<'r> {
         &self,
         before: &'t Tree,
         after: &'t Tree,
+        stated: &[Difference],
         within: &mut Vec<(String, String)>,
         found: &mut Vec<Difference>,
     ) {
@@ -74,9 +95,11 @@ impl<'r> Outside<'r> {
                 }
                 let are_alike = self.called(before) == self.called(after);
                 if let (true, Some(before), Some(after)) = (are_alike, self.read_by(before), self.read_by(after)) {
+                    let holder = self.holder(&names.0, stated);
                     let differing = after.iter().filter_map(|(name, after)| Some((name, before.get(name)?, after)));
                     let differing = differing.filter(|(_, before, after)| before != after);
-                    for difference in differing.map(|(name, before, after)| difference(name, before, after)) {
+                    let differing = differing.map(|(name, before, after)| (format!("{holder}{name}"), before, after));
+                    for difference in differing.map(|(name, before, after)| difference(&name, before, after)) {
                         if !found.contains(&difference) {
                             found.push(difference);
                         }
@@ -85,21 +108,33 @@ impl<'r> Outside<'r> {
                 // A partial or a method has others in it.
                 if let [Some(before), Some(after)] = [before, after].map(|name| self.object(name)) {
                     within.push(names);
-                    self.compare(&before, &after, within, found);
+                    self.compare(&before, &after, stated, within, found);
                     within.pop();
                 }
             }
             (Tree::Array(before), Tree::Array(after)) => {
-                before.iter().zip(after).for_each(|(before, after)| self.compare(before, after, within, found));
+                before.iter().zip(after).for_each(|(before, after)| self.compare(before, after, stated, within, found));
             }
             (Tree::Object(before), Tree::Object(after)) => {
                 for (key, before) in before {
                     if let Some(after) = after.get(key) {
-                        self.compare(before, after, within, found);
+                        self.compare(before, after, stated, within, found);
                     }
                 }
             }
             _ => {}
+        }
+    }
+
+    /// How the path of what a function reads begins: with that of the function, if it is the only one of what is `stated` that is
+    /// called so. What the function that is jitted reads is named as it names it.
+    fn holder(&self, name: &str, stated: &[Difference]) -> String {
+        let Some(Tree::String(called)) = self.called(name) else { return String::new() };
+        let text = format!("<function {called}>");
+        let mut paths = stated.iter().filter(|found| found.before == text && !found.is_the_function());
+        match (paths.next(), paths.next()) {
+            (Some(found), None) => format!("{}.", found.path),
+            _ => String::new(),
         }
     }
 

@@ -225,11 +225,14 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         seconds: seconds(seen.iter().map(|(call, _)| *call)),
         says,
         fix: habit.fix.clone().unwrap_or_else(|| {
-            // Each cause that is seen has its own, in the words of where it is seen first.
+            // Each cause that is seen has its own, in the words of where it says most.
             let of_causes = seen.iter().flat_map(|(_, found)| found).filter_map(|(_, advice)| *advice);
             let mut fixes: IndexMap<&str, &str> = IndexMap::new();
             for advice in of_causes {
-                fixes.entry(&advice.cause).or_insert(&advice.fix);
+                let fix = fixes.entry(&advice.cause).or_insert(&advice.fix);
+                if advice.fix.len() > fix.len() {
+                    *fix = &advice.fix;
+                }
             }
             let fixes: IndexSet<_> = fixes.into_values().collect();
             fixes.into_iter().collect::<Vec<_>>().join(" ")

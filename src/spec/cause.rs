@@ -36,6 +36,12 @@ pub struct Cause {
     /// calls them.
     #[serde(default)]
     pub fix_beside: Option<String>,
+    /// What to do besides, where a number that such a function reads from outside is another; `{numbers}` is what it calls them.
+    #[serde(default)]
+    pub fix_numbers: Option<String>,
+    /// The same, where an array that it reads has another shape or dtype; `{arrays}` is what it calls them.
+    #[serde(default)]
+    pub fix_arrays: Option<String>,
     /// The rule that says so.
     pub rule: String,
 }

@@ -332,6 +332,37 @@ fn a_method_that_is_gone_of_an_object_that_is_not() {
     assert!(advice.cause == "method-taken-anew" && advice.fix.starts_with("Call jax.jit once"), "{advice:?}");
 }
 
+/// An optimizer that is made anew for another number keeps that number as an argument or a state.
+#[rstest]
+#[case::a_number("-0.1", "-0.01", &["tx.update.rate can change"])]
+#[case::the_same("-0.1", "-0.1", &[])]
+#[case::no_number("'adam'", "'sgd'", &[])]
+#[case::an_array("float32[3]", "float32[4]", &[])]
+fn an_optimizer_for_another_number(#[case] before: &str, #[case] after: &str, #[case] expected: &[&str]) {
+    let of = |number: u32, rate: &str| {
+        let [init, update] = ["init", "update"].map(|of| {
+            format!(r#""{of}_{number}": {{"def": {{"name": "chain.<locals>.{of}_fn at _combining.py:1"}}}}"#)
+        });
+        format!(
+            r#"{{"api": "jax.jit", "name": "step", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}],
+                "classes": {{"Tx": {{"namedtuple": ["init", "update"]}}}},
+                "objects": {{"step_1": {{"def": {{"name": "step at a.py:1", "params": ["tx"]}}}}, {init}, {update}}},
+                "outside": {{"init_{number}": {{"dtype": "None"}}, "update_{number}": {{"rate": "{rate}"}}}},
+                "call": {{"function": {{"ref": "step_1"}}, "options": {{"static_argnums": [0]}},
+                          "args": [{{"new": {{"class": "Tx", "args": [{{"ref": "init_{number}"}}, {{"ref": "update_{number}"}}]}}}}]}}}}"#
+        )
+    };
+    let explained = read(&[of(1, before), of(2, before), of(3, after)]);
+    let advice = explained.calls[2].advice[0].as_ref().unwrap();
+    assert_eq!(advice.cause, "optimizer-made-anew", "{explained:#?}");
+    assert_eq!(advice.fix.contains("inject_hyperparams"), !expected.is_empty(), "{advice:#?}");
+    assert!(expected.iter().all(|text| advice.fix.contains(text)), "{advice:#?}");
+    // What is to mend says it as well, though it is seen in the second call alone.
+    assert_eq!(explained.to_mend()[0].fix, advice.fix);
+    let outside: Vec<_> = explained.calls[2].outside.iter().map(|found| found.path.as_str()).collect();
+    assert_eq!(outside, if before == after { vec![] } else { vec!["tx.update.rate"] });
+}
+
 /// Of much that functions read few rows are shown, and of the others how many there are.
 #[test]
 fn what_is_read_beside_that_is_counted() {
