@@ -63,3 +63,18 @@ trainer.config.rate = 0.25
 print(trainer.step(jnp.ones(3))[0])
 trainer.config = Config(0.125)
 print(trainer.step(jnp.ones(3))[0])
+
+
+class Solver:
+    training = True
+    rate = 0.5
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def run(self, x):
+        return x * (self.rate if self.training else 1)
+
+
+solver = Solver()
+print(solver.run(jnp.ones(3))[0])
+solver.training = False
+print(solver.run(jnp.ones(3))[0], solver.run(jnp.ones(3))[0])

@@ -321,6 +321,8 @@ fn an_object_that_is_changed_in_place_is_a_hazard(#[values(NEWEST, "0.4.30")] ve
     let expected = [
         changed("calls 5 and 8 of value", "Agent.params: <dict 2> was <dict 1>"),
         changed("calls 17 and 18 of step", "Trainer.config.rate: 0.25 was 0.5"),
+        // What the class has is read as well, for as long as the object has nothing of that name.
+        changed("calls 20 and 21 of run", "Solver.training: False was True"),
         changed("call 10 of act", "Agent.gain: 0.25 was 0.5"),
         changed("call 11 of _update", "Agent.gain: 0.25 was 0.5"),
     ];

@@ -23,7 +23,7 @@ from .dtypes import dtype_name
 from .errors import Unsupported
 from .graphs import Graphs, is_graph, is_node_def, is_split
 from .options import jit_options
-from .outside import Outside
+from .outside import Outside, held_as
 from .parameters import NAME, params_of
 from .record import equal, is_axis, is_module, placement, tracer, written_aval
 from .source import NOTHING, body, function_text, held_by, is_outside, own_name, stored
@@ -240,10 +240,9 @@ class Objects(Graphs):
         for path in attributes:
             part = value
             for attribute in path.split("."):
-                held = held_by(part)
-                if held is None or attribute not in held:
+                part = held_as(part, attribute)
+                if part is NOTHING:
                     break
-                part = held[attribute]
             else:
                 yield f"{made.__name__}.{path}", self._part_text((id(value), path), part)
 

@@ -16,7 +16,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from .source import attributes, body, function_text, held_by, is_of_program, is_program, is_wrapper, stored
+from .source import (
+    NOTHING,
+    attributes,
+    body,
+    function_text,
+    held_by,
+    is_of_program,
+    is_program,
+    is_wrapper,
+    of_class,
+    stored,
+)
 from .texts import PARTS, TEXT, is_plain, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -81,6 +92,15 @@ class Outside:
     def _forget(self, key: int, gone: Any) -> None:
         if self._numbers.get(key, (None, 0))[0] is gone:
             del self._numbers[key]
+
+
+def held_as(value: Any, attribute: str) -> Any:
+    """What an object holds under that name, or its class in the place of it, if that is plain; else `NOTHING`."""
+    held = held_by(value)
+    if held is None or attribute in held:
+        return NOTHING if held is None else held[attribute]
+    found = of_class(type(value), attribute)
+    return found if is_plain(found) else NOTHING
 
 
 def _known_by(value: Any) -> Any:

@@ -55,6 +55,12 @@ def stored(value: Any, name: str, default: Any = None) -> Any:
     return default
 
 
+def of_class(made: type, name: str) -> Any:
+    """What stands under the name in the class, or in the first of its bases that has it; `NOTHING` if it is in none."""
+    held = (type.__getattribute__(base, "__dict__") for base in _bases(made))
+    return next((found[name] for found in held if name in found), NOTHING)
+
+
 def _bases(made: type) -> tuple[type, ...]:
     bases: tuple[type, ...] = type.__getattribute__(made, "__mro__")
     return bases
@@ -354,6 +360,6 @@ def _params(written: types.CodeType) -> tuple[str, ...]:
 
 def _method(made: type, name: str) -> types.CodeType | None:
     """The code of the class's method, or of its property."""
-    found = next((vars(base)[name] for base in made.__mro__ if name in vars(base)), None)
+    found = of_class(made, name)
     inner = found.fget if isinstance(found, property) else body(stored(found, "__func__", found))
     return inner.__code__ if isinstance(inner, types.FunctionType) else None
