@@ -129,6 +129,24 @@ fn a_number_that_is_static(#[case] before: &str, #[case] after: &str, #[case] ca
     assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
 }
 
+/// A partial of a function that is jitted is a function.
+#[rstest]
+#[case::partial(
+    r#"{"partial": {"func": {"wrap": {"by": "jit", "func": {"def": {"name": "clip"}}}}, "kwargs": {"min": 0}}}"#,
+    "function-made-anew",
+    "Define it once"
+)]
+fn what_is_made_anew_is_told_apart(#[case] object: &str, #[case] cause: &str, #[case] fix: &str) {
+    let lines = [1, 2].map(|number| {
+        let of = format!(r#""objects": {{"it_{number}": {object}, "#);
+        let statics = r#", "options": {"static_argnums": [0]}"#;
+        call("jax.jit", &format!(r#"{{"ref": "it_{number}"}}"#), statics).replacen(r#""objects": {"#, &of, 1)
+    });
+    let explained = read(&lines);
+    assert_eq!(said(&explained).1, [cause], "{explained:#?}");
+    assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
+}
+
 /// A field that is no data is structure, whatever it holds.
 #[rstest]
 #[case::number("1", "2", "structure at s.step: 2 was 1", "static-field-number", "should be an array, and data")]
