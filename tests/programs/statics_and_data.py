@@ -242,3 +242,15 @@ for factory in (None, int, list, list, lambda: 0):
     of(collections.defaultdict(factory, b=1.0, a=2.0))
 for rate in (math.nan, math.nan, float("nan")):
     of(Scaled(1.0, rate))
+
+
+class Learner:
+    """What it holds can't be hashed."""
+
+    def __init__(self):
+        self.params, self.bias = {"w": jnp.ones(2)}, jnp.ones(3)
+
+
+learners = [Learner(), Learner()]
+for learner in learners:
+    told(1.0, what=learner)

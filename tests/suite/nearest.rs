@@ -129,18 +129,57 @@ fn a_number_that_is_static(#[case] before: &str, #[case] after: &str, #[case] ca
     assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
 }
 
-/// A partial of a function that is jitted is a function.
+/// A partial of a function that is jitted is a function, and an object that holds what can't be hashed is told so.
 #[rstest]
 #[case::partial(
     r#"{"partial": {"func": {"wrap": {"by": "jit", "func": {"def": {"name": "clip"}}}}, "kwargs": {"min": 0}}}"#,
     "function-made-anew",
     "Define it once"
 )]
+#[case::plain(
+    r#"{"object": {"called": "<Agent rate=0.5>"}}"#,
+    "object-without-equality",
+    "@dataclasses.dataclass(frozen=True)"
+)]
+#[case::text(
+    r#"{"object": {"called": "<Agent name='a[1] = int32[2]'>"}}"#,
+    "object-without-equality",
+    "@dataclasses.dataclass(frozen=True)"
+)]
+#[case::array(
+    r#"{"object": {"called": "<Agent rate=0.5, w=float32[…]>"}}"#,
+    "object-that-holds-arrays",
+    "argument of its own"
+)]
+#[case::dict(
+    r#"{"object": {"called": "<Agent params={…}, rate=0.5>"}}"#,
+    "object-that-holds-arrays",
+    "argument of its own"
+)]
+#[case::list(r#"{"object": {"called": "<Agent dims=[3, 4]>"}}"#, "object-that-holds-arrays", "tuples can")]
 fn what_is_made_anew_is_told_apart(#[case] object: &str, #[case] cause: &str, #[case] fix: &str) {
     let lines = [1, 2].map(|number| {
         let of = format!(r#""objects": {{"it_{number}": {object}, "#);
         let statics = r#", "options": {"static_argnums": [0]}"#;
         call("jax.jit", &format!(r#"{{"ref": "it_{number}"}}"#), statics).replacen(r#""objects": {"#, &of, 1)
+    });
+    let explained = read(&lines);
+    assert_eq!(said(&explained).1, [cause], "{explained:#?}");
+    assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
+}
+
+/// The same of what a static field holds.
+#[rstest]
+#[case::plain("<Rule rate=0.5>", "aux-data-that-is-made-anew", "@dataclasses.dataclass(frozen=True)")]
+#[case::array("<Rule rate=0.5, w=float32[…]>", "aux-data-that-holds-arrays", "a child of the node")]
+fn a_static_field_that_is_made_anew(#[case] called: &str, #[case] cause: &str, #[case] fix: &str) {
+    let lines = [1, 2].map(|number| {
+        let classes = r#""classes": {"State": {"dataclass": {"data": ["x"], "meta": ["rule"]}}, "#;
+        let of = format!(r#""objects": {{"it_{number}": {{"object": {{"called": "{called}"}}}}, "#);
+        let state = format!(
+            r#"{{"new": {{"class": "State", "fields": {{"x": "f32[2]", "rule": {{"ref": "it_{number}"}}}}}}}}"#
+        );
+        call("jax.jit", &state, "").replacen(r#""classes": {"#, classes, 1).replacen(r#""objects": {"#, &of, 1)
     });
     let explained = read(&lines);
     assert_eq!(said(&explained).1, [cause], "{explained:#?}");

@@ -214,6 +214,8 @@ fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str)
         "<Agent rate=1, act=<PjitFunction of root at statics_and_data.py:117>>: static-argument",
         "another <Agent rate=1, act=<PjitFunction of root at statics_and_data.py:117>>: object-that-holds-functions",
         "<Agent rate=2, act=<PjitFunction of root at statics_and_data.py:117>>: another-object-without-equality",
+        "<Learner params={…}, bias=float32[…]>: another-object-without-equality",
+        "another <Learner params={…}, bias=float32[…]>: object-that-holds-arrays",
     ];
     assert_eq!(told, expected);
 }

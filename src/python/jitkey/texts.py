@@ -49,6 +49,16 @@ def is_plain(value: Any) -> bool:
     return type(value) is tuple and all(is_plain(item) for item in value)
 
 
+def is_array(value: Any) -> bool:
+    """Whether it is an array of jax's or NumPy's, whatever a class says of itself."""
+    return issubclass(type(value), (jax.Array, np.ndarray))
+
+
+def array_text(value: Any) -> str:
+    """An array without what it holds."""
+    return f"{value.dtype}{list(value.shape)}"[:TEXT]
+
+
 def text_of(value: Any, depth: int = DEPTH) -> str:
     """An object for a reader, without what its `__repr__` would do."""
     if isinstance(value, type):
@@ -113,11 +123,23 @@ def value_text(value: Any) -> str:
 
 
 def identity_text(value: Any) -> str:
-    """An object that is equal to itself alone, with what it holds of that which can be said in few words."""
+    """An object that is equal to itself alone, with what it holds of that which can be said in few words. Lists and dicts and arrays
+    are said as such, since an object that holds one can't be hashed by what it holds."""
     text, name = text_of(value), type(value).__name__
-    shown = {attribute: _part(part) for attribute, part in itertools.islice((held_by(value) or {}).items(), PARTS)}
+    shown = {attribute: _held(part) for attribute, part in itertools.islice((held_by(value) or {}).items(), PARTS)}
     parts = [f"{attribute}={part}" for attribute, part in shown.items() if part != "…"]
     return f"<{name} {', '.join(parts)}"[: TEXT - 1] + ">" if parts and text == f"<{name}>" else text
+
+
+def _held(value: Any) -> str:
+    """What an object holds, if that can be said in few words or is a container or an array."""
+    if is_array(value):
+        # An object whose arrays have other shapes is one of its kind, made anew.
+        return f"{value.dtype}[…]"
+    text = _part(value)
+    if text != "…" or type(value) not in (list, dict, set):
+        return text
+    return "[…]" if type(value) is list else "{…}"
 
 
 def _part(value: Any, depth: int = DEPTH) -> str:
