@@ -331,18 +331,23 @@ fn an_object_that_is_changed_in_place_is_a_hazard(#[values(NEWEST, "0.4.30")] ve
     assert_eq!(said, expected);
 }
 
-/// A function that is made anew is said with what it reads from outside, inside of whatever jax or Python stands around it.
-#[rstest]
-fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version: &str) {
-    let explained = record("made_anew", version);
+/// What the functions of calls that compiled again read from outside, where that is another.
+fn read_from_outside(explained: &Explained) -> Vec<String> {
     let again = explained.calls.iter().filter(|call| call.is_again());
-    let said: Vec<_> = again
+    again
         .map(|call| {
             let outside =
                 call.outside.iter().map(|found| format!("{} {} after {}", found.path, found.after, found.before));
             format!("{}: {}", call.number, outside.collect::<Vec<_>>().join(", "))
         })
-        .collect();
+        .collect()
+}
+
+/// A function that is made anew is said with what it reads from outside, inside of whatever jax or Python stands around it.
+#[rstest]
+fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("made_anew", version);
+    let said = read_from_outside(&explained);
     let made = "another <GradientTransformationExtraArgs> after <GradientTransformationExtraArgs>";
     let expected = [
         "2: model another Model(width=2) after Model(width=2), rate 0.2 after 0.1",
@@ -372,6 +377,28 @@ fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version
     let advised = explained.calls.iter().filter_map(|call| Some((call.number, call.advice.first()?.as_ref()?)));
     let once = advised.filter(|(_, advice)| advice.fix.starts_with("Make tx once")).map(|(number, _)| number);
     assert_eq!(once.collect::<Vec<_>>(), [17, 18, 27]);
+}
+
+/// So is what is in a container, a default, and an array of the module, whichever of its functions reads it.
+#[rstest]
+fn what_a_container_holds_is_said(#[values(NEWEST, "0.4.30")] version: &str) {
+    let said = read_from_outside(&record("read_from_outside", version));
+    let expected = [
+        "5: config.rate 0.2 after 0.1",
+        "6: config['opt']['rate'] 0.2 after 0.1",
+        "7: items[0] 0.2 after 0.1, items[1] float32[2] after float32[1]",
+        "8: rate 0.2 after 0.1, table float32[2] after float32[1]",
+        "9: config.rate 0.3 after 0.2",
+        "10: config['opt']['rate'] 0.3 after 0.2",
+        "11: items[0] 0.3 after 0.2, items[1] float32[3] after float32[2]",
+        "12: rate 0.3 after 0.2, table float32[3] after float32[2]",
+        "15: points float32[5] after float32[4]",
+        "16: points float32[5] after float32[4]",
+        "17: ",
+        "18: ",
+        "20: self.scale 2 after 1",
+    ];
+    assert_eq!(said, expected);
 }
 
 /// What nnx.jit holds for itself is nothing that a program can make once.

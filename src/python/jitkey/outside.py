@@ -13,9 +13,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import numpy as np
-
 from .source import (
     NOTHING,
     attributes,
@@ -28,13 +25,16 @@ from .source import (
     of_class,
     stored,
 )
-from .texts import PARTS, TEXT, is_plain, value_text
+from .texts import PARTS, TEXT, array_text, is_array, is_plain, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 """What a module consists of, besides classes and other modules."""
 
 LOOKED_AT = 128
 """So many objects in what a function reads are looked into."""
+
+ITEMS = 8
+"""So many items of a list are."""
 
 
 class Outside:
@@ -45,15 +45,16 @@ class Outside:
         self._count = itertools.count(1)
 
     def of(self, function: Any) -> dict[str, str]:
-        """What a function closes over, what it reads of its module that is plain or an object which the program made, and what a
-        partial gives it or the object holds whose method it is, by name; not what functions inside of it read. An object that is
-        compared by identity has its number behind it, and of one that is made of functions, an optimizer say, the numbers and texts
-        in it stand beside it. What can't be said in few words is left out."""
+        """What a function closes over or has as a default, what it reads of its module that is plain, an array or an object which the
+        program made, and what a partial gives it or the object holds whose method it is, by name; functions of the module that it
+        names read that of theirs. An object that is compared by identity has its number behind it. Of a container that can't be said
+        in few words, and of what is made of functions, an optimizer say, the numbers, texts and arrays in it stand beside it by their
+        paths."""
         try:
             inner = body(function)
             read = {name: value for name, value in (_read(inner) | _given(function)).items() if value is not inner}
             said = {name: text for name, value in read.items() if (text := self._said(value)) is not None}
-            return said | _within(read)
+            return said | _within({name: value for name, value in read.items() if name not in said or not _is_said_whole(value)})
         except Exception:  # What is looked at raises.
             return {}
 
@@ -68,8 +69,8 @@ class Outside:
             return None
         if is_plain(value):
             return repr(value)[:TEXT]
-        if issubclass(type(value), (jax.Array, np.ndarray)):
-            return f"{value.dtype}{list(value.shape)}"
+        if is_array(value):
+            return array_text(value)
         known = _known_by(value)
         if hasattr(type(value), "__getattr__"):
             # To ask such a one for anything is to run the program's own code.
@@ -118,14 +119,33 @@ def _known_by(value: Any) -> Any:
 
 
 def _read(function: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
     if not isinstance(function, types.FunctionType):
-        return found
-    for name in _globals_of(function.__code__):
-        value = function.__globals__.get(name)
-        if value is not None and _is_short(value) and (is_plain(value) or _is_made(value)):
-            found[name] = value
-    return found | _closed_over(function)
+        return {}
+    found: dict[str, Any] = {}
+    left, known = [function], {function}
+    while left and len(known) < LOOKED_AT:
+        of = left.pop()
+        for name in _globals_of(of.__code__):
+            value = of.__globals__.get(name)
+            if isinstance(value, types.FunctionType) and value not in known and _is_beside(value, function):
+                known.add(value)
+                left.append(value)
+            if value is not None and _is_short(value) and (is_plain(value) or is_array(value) or _is_made(value)):
+                found[name] = value
+    return found | _defaults(function) | _closed_over(function)
+
+
+def _is_beside(function: types.FunctionType, other: types.FunctionType) -> bool:
+    """Whether it is one of the program's, in the module of another."""
+    return function.__globals__ is other.__globals__ and is_of_program(function.__code__.co_filename)
+
+
+def _defaults(function: types.FunctionType) -> dict[str, Any]:
+    """What parameters are if they are left out."""
+    written, values = function.__code__, function.__defaults__ or ()
+    names = written.co_varnames[written.co_argcount - len(values) : written.co_argcount]
+    given = dict(zip(names, values, strict=False)) | (function.__kwdefaults__ or {})
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _is_made(value: Any) -> bool:
@@ -172,8 +192,10 @@ def _given(function: Any) -> dict[str, Any]:
 
 
 def _within(read: dict[str, Any]) -> dict[str, str]:
-    """The numbers and texts that functions close over which are held by what was read, by their paths; the nearest come first."""
+    """The numbers, texts and arrays that what was read holds, functions in it by what they close over, by their paths; the nearest
+    come first."""
     found: dict[str, str] = {}
+    arrays: dict[str, str] = {}
     known: set[int] = set()
     ahead = collections.deque(read.items())
     while ahead and len(found) < PARTS and len(known) < LOOKED_AT:
@@ -186,13 +208,15 @@ def _within(read: dict[str, Any]) -> dict[str, str]:
                 continue
             if is_plain(part):
                 found[inner] = repr(part)[:TEXT]
-            else:
+            elif not is_array(part):
                 ahead.append((inner, part))
-    return found
+            elif len(arrays) < PARTS:
+                arrays[inner] = array_text(part)
+    return found | arrays
 
 
 def _parts(path: str, value: Any) -> dict[str, Any]:
-    """What a function closes over, a partial gives to one, or a tuple holds of such."""
+    """What a function closes over, a partial gives to one, or a container holds."""
     if type(value) is types.FunctionType:
         return {f"{path}.{name}": part for name, part in _closed_over(value).items()}
     if type(value) is functools.partial:
@@ -200,8 +224,17 @@ def _parts(path: str, value: Any) -> dict[str, Any]:
     if issubclass(type(value), tuple) and type(value).__iter__ is tuple.__iter__:
         fields = getattr(type(value), "_fields", None)
         names = [f".{name}" for name in fields] if fields is not None else [f"[{i}]" for i in range(len(value))]
-        return {f"{path}{name}": part for name, part in zip(names, value, strict=False) if not is_plain(part)}
+        return {f"{path}{name}": part for name, part in zip(names, value, strict=False)}
+    if type(value) is list:
+        return {f"{path}[{i}]": part for i, part in enumerate(value[:ITEMS])}
+    if type(value) is dict:
+        return {f"{path}[{key!r}]": part for key, part in value.items() if is_plain(key)}
     return {}
+
+
+def _is_said_whole(value: Any) -> bool:
+    """Whether the text of it, where there is one, has all that is in it."""
+    return is_plain(value) or type(value) in (list, dict)
 
 
 def _is_short(value: Any) -> bool:
