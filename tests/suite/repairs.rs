@@ -363,6 +363,26 @@ fn an_optimizer_for_another_number(#[case] before: &str, #[case] after: &str, #[
     assert_eq!(outside, if before == after { vec![] } else { vec!["tx.update.rate"] });
 }
 
+/// That an array is passed as an argument makes no one program of its shapes.
+#[rstest]
+#[case::a_shape("float32[3]", "float32[4]", true)]
+#[case::a_dtype("float32[3, 2]", "int32[3, 2]", true)]
+#[case::an_array_now("3", "float32[]", false)]
+#[case::no_array("Kind(size=[3])", "Kind(size=[4])", false)]
+fn each_shape_compiles_even_so(#[case] before: &str, #[case] after: &str, #[case] expected: bool) {
+    let of = |function: u32, table: &str| {
+        format!(
+            r#"{{"api": "jax.jit", "name": "step", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{function}",
+                "objects": {{"step_{function}": {{"def": {{"name": "step at a.py:1", "params": ["x"]}}}}}},
+                "outside": {{"step_{function}": {{"table": "{table}"}}}},
+                "call": {{"function": {{"ref": "step_{function}"}}, "args": ["f32[2]"]}}}}"#
+        )
+    };
+    let explained = read(&[of(1, before), of(2, after), of(3, after)]);
+    let fix = &explained.calls[1].advice[0].as_ref().unwrap().fix;
+    assert_eq!(fix.contains("Each shape and dtype of table"), expected, "{fix}");
+}
+
 /// Of much that functions read few rows are shown, and of the others how many there are.
 #[test]
 fn what_is_read_beside_that_is_counted() {
