@@ -60,8 +60,7 @@ fn what_is_built_otherwise_is_far(#[case] other: &str) {
 #[test]
 fn what_differs_in_less_is_nearer() {
     let pair = |weights: &str, state: &str| call("jax.jit", &format!("[{weights}], {state}"), "");
-    let state =
-        |leaf: &str| format!(r#"{{"tuple": [{{"dict": {{"m": [{0}], "n": [{0}]}}}}]}}"#, vec![leaf; 9].join(", "));
+    let state = |leaf: &str| format!(r#"{{"tuple": [{{"dict": {{"m": [{0}], "n": [{0}]}}}}]}}"#, [leaf; 9].join(", "));
     let (small, large) = (r#""f32[2]""#, r#""f32[3]""#);
     let lines = [
         pair(small, &state(small).replace(r#""f32[2]", "f32[2]", "#, "")),
