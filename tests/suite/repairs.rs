@@ -209,7 +209,7 @@ fn what_compiles_took_is_counted() {
         ["3 compiled again in 14 s,", "  2 compiles, 1.3 s  shape-each-call", "   1 compile, 12 s  weak-type-gained"];
     assert!(ends.iter().all(|it| said.contains(it)), "{said}");
     let page = recording(&explained);
-    assert!(["</strong> in 14 s.", "<b>2</b> compiles, 1.3 s"].iter().all(|it| page.contains(it)));
+    assert!(["</strong> in 14 s.", "<b>2</b> compiles, 1.3\u{a0}s"].iter().all(|it| page.contains(it)));
     let [fast, unknown] = ["0.04", "null"].map(|it| {
         text(
             &read(

@@ -92,8 +92,10 @@ fn mend(to_mend: &[Pattern]) -> Markup {
 }
 
 fn to_be_mended(pattern: &Pattern) -> Markup {
-    let (number, unit) =
-        cost(pattern).split_once(' ').map(|(n, unit)| (n.to_owned(), unit.to_owned())).unwrap_or_default();
+    let (number, unit) = cost(pattern)
+        .split_once(' ')
+        .map(|(n, unit)| (n.to_owned(), unit.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")))
+        .unwrap_or_default();
     html! {
         li {
             p.cost { b { (number) } " " (unit) (beside(pattern)) }
