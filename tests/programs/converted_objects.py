@@ -29,7 +29,7 @@ print(scaled(jnp.ones(5), 2.0))
 
 # What stands in another order of bytes is refused, and keeps the function off the fast path.
 swapped = jax.jit(lambda x: x * 2)
-for array in (np.ones(3, ">f4"), np.ones(3), np.ones(3)):
+for array in (jnp.ones(3), np.ones(3, ">f4"), np.ones(3), np.ones(3)):
     try:
         swapped(array)
     except TypeError as error:
