@@ -38,6 +38,8 @@ pub struct Pattern {
     /// How many compiles there would be less if nothing else was mended: of these calls, and of later ones that had to compile again
     /// what was made before.
     pub saves: usize,
+    /// Seconds that these took, if the recording says so.
+    pub saves_seconds: Option<f64>,
     /// Seconds that jax took to trace, lower and compile its calls, if the recording says so.
     pub seconds: Option<f64>,
     /// What is the matter.
@@ -79,12 +81,13 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
     patterns
 }
 
-/// What makes results wrong comes first, then what saves most.
+/// What makes results wrong comes first, then what saves most time, or most compiles where a recording has no times.
 pub(super) fn rank(patterns: &mut [Pattern]) {
     patterns.sort_by_key(|pattern| {
-        let Pattern { sign, saves, compiles, calls, .. } = pattern;
+        let Pattern { sign, saves, saves_seconds, compiles, calls, .. } = pattern;
         let is_wrong = matches!(sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
-        std::cmp::Reverse((is_wrong, *saves, *compiles, calls.len()))
+        let milliseconds = (saves_seconds.unwrap_or_default() * 1e3) as u64;
+        std::cmp::Reverse((is_wrong, milliseconds, *saves, *compiles, calls.len()))
     });
 }
 
@@ -201,6 +204,10 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         |(call, found): &Seen<'e>| found.iter().map(|(found, _)| (call.number, place(found))).collect::<Vec<_>>();
     let mended: Mended<'_> = seen.iter().flat_map(of_call).collect();
     let (difference, advice) = found[0];
+    let saved = match sign_of(difference) == Some(habit.sign) {
+        true => Vec::new(),
+        false => of.iter().flat_map(|calls| saved(calls, &mended)).collect(),
+    };
     let filled = [
         ("{where}", located(&paths, &first.name)),
         ("{function}", first.name.clone()),
@@ -218,10 +225,8 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         name: first.name.clone(),
         at: first.at.clone(),
         compiles: seen.iter().filter(|(call, _)| call.compiles()).count(),
-        saves: match sign_of(difference) == Some(habit.sign) {
-            true => 0,
-            false => of.iter().map(|calls| saved(calls, &mended)).sum(),
-        },
+        saves: saved.len(),
+        saves_seconds: seconds(saved),
         seconds: seconds(seen.iter().map(|(call, _)| *call)),
         says,
         fix: habit.fix.clone().unwrap_or_else(|| {
@@ -271,20 +276,21 @@ fn number_of(nearest: Nearest) -> Option<usize> {
     }
 }
 
-/// How many of a function's compiles there would be less without some of the differences.
-fn saved(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
+/// Which of a function's calls would not compile without some of the differences.
+fn saved<'e>(calls: &[&'e ExplainedCall], mended: &Mended<'_>) -> Vec<&'e ExplainedCall> {
     // Texts can be the same where keys aren't.
-    found_again(calls, mended).saturating_sub(found_again(calls, &Mended::new()))
+    let alike: HashSet<_> = found_again(calls, &Mended::new()).into_iter().map(|call| call.number).collect();
+    found_again(calls, mended).into_iter().filter(|call| !alike.contains(&call.number)).collect()
 }
 
-/// For how many of a function's compiles there would be an earlier key that is the same, without some of the differences.
+/// Which of a function's calls compile although there would be an earlier key that is the same, without some of the differences.
 ///
 /// A key is known by what makes it another than the first one: what it differs in from the nearest, and that one from its own; so are
 /// those of the layers below, whose nearest can be another.
-fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
+fn found_again<'e>(calls: &[&'e ExplainedCall], mended: &Mended<'_>) -> Vec<&'e ExplainedCall> {
     let mut keys: HashMap<usize, Key<'_>> = HashMap::new();
-    let (mut known, mut saved) = (HashSet::new(), 0);
-    for call in calls.iter().filter(|call| made(call)) {
+    let (mut known, mut found_again) = (HashSet::new(), Vec::new());
+    for call in calls.iter().copied().filter(|call| made(call)) {
         let main = call.explanation();
         let stated: HashSet<_> = call.differences().iter().map(aspect).collect();
         let mut key = Key::new();
@@ -316,10 +322,12 @@ fn found_again(calls: &[&ExplainedCall], mended: &Mended<'_>) -> usize {
         }
         let is_known = !known.insert(key.clone());
         // Of a miss that isn't explained it can't be said.
-        saved += usize::from(is_known && call.is_again() && call.compiles() && !call.differences().is_empty());
+        if is_known && call.is_again() && call.compiles() && !call.differences().is_empty() {
+            found_again.push(call);
+        }
         keys.insert(call.number, key);
     }
-    saved
+    found_again
 }
 
 /// What is to mend beside the patterns: for the functions of each place each cause of misses that are no part of one.
@@ -354,6 +362,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
                     causes: vec![advice.cause.clone()],
                     compiles: 0,
                     saves: 0,
+                    saves_seconds: None,
                     seconds: None,
                     says: advice.says.clone(),
                     fix: advice.fix.clone(),
@@ -372,10 +381,15 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
             }
         }
     }
-    let with_savings = |(pattern, mended, of): (Pattern, Mended<'_>, HashSet<usize>)| Pattern {
-        saves: of.iter().filter_map(|function| functions.get(function)).map(|calls| saved(calls, &mended)).sum(),
-        seconds: seconds(pattern.calls.iter().map(|number| &calls[number - 1])),
-        ..pattern
+    let with_savings = |(pattern, mended, of): (Pattern, Mended<'_>, HashSet<usize>)| {
+        let of_function = |function| functions.get(function).map(|calls| saved(calls, &mended));
+        let saved: Vec<_> = of.iter().filter_map(of_function).flatten().collect();
+        Pattern {
+            saves: saved.len(),
+            saves_seconds: seconds(saved),
+            seconds: seconds(pattern.calls.iter().map(|number| &calls[number - 1])),
+            ..pattern
+        }
     };
     others.into_values().map(with_savings).collect()
 }

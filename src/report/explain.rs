@@ -387,7 +387,7 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         again - recompiled,
     );
     let to_mend = explained.to_mend();
-    let width = to_mend.iter().map(|pattern| cost(pattern).len()).max().unwrap_or_default();
+    let width = to_mend.iter().map(|pattern| Cost::of(pattern).text().len()).max().unwrap_or_default();
     for (i, pattern) in to_mend.iter().enumerate() {
         // What costs no compile and may be meant can wait.
         let is_urgent =
@@ -399,7 +399,7 @@ pub fn summary(explained: &Explained, style: Style) -> String {
                 let _ = writeln!(
                     text,
                     "  {:>width$}  {id}: {says}{dim}{}{end}{bold}{first}{end}",
-                    cost(pattern),
+                    Cost::of(pattern).text(),
                     beside(pattern)
                 );
                 let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
@@ -410,7 +410,7 @@ pub fn summary(explained: &Explained, style: Style) -> String {
                 let _ = writeln!(
                     text,
                     "  {:>width$}  {id}, {calls} of {name}{dim}{beside}{end}{bold}{first}{end}",
-                    cost(pattern)
+                    Cost::of(pattern).text()
                 );
             }
         }
@@ -463,13 +463,26 @@ fn unpredictable(explained: &Explained) -> IndexMap<&str, Vec<usize>> {
     reasons
 }
 
-/// What something cost: compiles, or calls that missed less than that.
-pub(super) fn cost(pattern: &Pattern) -> String {
-    let count = match pattern.compiles.max(pattern.saves) {
-        0 => counted(pattern.calls.len(), "call"),
-        compiles => counted(compiles, "compile"),
-    };
-    pattern.seconds.map_or_else(|| count.clone(), |seconds| format!("{count}, {}", duration(seconds)))
+/// What something cost: compiles, or calls that missed less than that, and how long it took.
+pub(super) struct Cost {
+    pub count: usize,
+    pub unit: &'static str,
+    pub took: Option<String>,
+}
+
+impl Cost {
+    pub(super) fn of(pattern: &Pattern) -> Self {
+        let (count, unit) = match pattern.compiles.max(pattern.saves) {
+            0 => (pattern.calls.len(), "call"),
+            compiles => (compiles, "compile"),
+        };
+        Self { count, unit, took: pattern.seconds.map(duration) }
+    }
+
+    fn text(&self) -> String {
+        let took = self.took.iter().map(|took| format!(", {took}"));
+        std::iter::once(counted(self.count, self.unit)).chain(took).collect()
+    }
 }
 
 /// Of compiles that have other causes, too, how many are saved if this one alone is mended; and of those that are, how many are of
@@ -528,7 +541,11 @@ fn duration(seconds: f64) -> String {
 }
 
 pub(super) fn counted(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+    format!("{count} {}", plural(count, thing))
+}
+
+pub(super) fn plural(count: usize, thing: &str) -> String {
+    format!("{thing}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn a_problem_is_explained(
     // What was made took its time, and what was found none.
     assert!(explained.calls.iter().all(|call| call.seconds.is_some_and(|it| it > 0.0) == call.compiles()));
     explained.calls.iter_mut().for_each(|call| call.seconds = None);
-    explained.patterns.iter_mut().for_each(|pattern| pattern.seconds = None);
+    explained.patterns.iter_mut().for_each(|it| (it.seconds, it.saves_seconds) = (None, None));
     let calls: Vec<&ExplainedCall> = explained.calls.iter().filter(|call| call.is_again()).collect();
     assert_eq!(calls.len(), again, "{}", text(&explained, Style::PLAIN));
     for call in calls {

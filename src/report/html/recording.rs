@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use super::calls::{Calls, state};
 use super::{Page, prose, shell};
 use crate::explain::{Explained, ExplainedCall, Pattern};
-use crate::report::explain::{Totals, beside, compiled_beside, cost, counted, took};
+use crate::report::explain::{Cost, Totals, beside, compiled_beside, counted, plural, took};
 use crate::report::text::grouped;
 
 /// How many things to mend are shown at once, and how many calls of each.
@@ -92,13 +92,14 @@ fn mend(to_mend: &[Pattern]) -> Markup {
 }
 
 fn to_be_mended(pattern: &Pattern) -> Markup {
-    let (number, unit) = cost(pattern)
-        .split_once(' ')
-        .map(|(n, unit)| (n.to_owned(), unit.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")))
-        .unwrap_or_default();
+    let Cost { count, unit, took } = Cost::of(pattern);
     html! {
         li {
-            p.cost { b { (number) } " " (unit) (beside(pattern)) }
+            p.cost {
+                b { (count) } " " (plural(count, unit))
+                @if let Some(took) = took { ", " (took.replace(' ', "\u{a0}")) }
+                (beside(pattern))
+            }
             div {
                 h3 { (pattern.id) " " span.version { (pattern.name) @if let Some(at) = &pattern.at { ", " (at) } } }
                 p { (prose(&pattern.says)) }
