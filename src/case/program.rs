@@ -150,7 +150,8 @@ pub struct Call {
     /// Whether its program raised as it ran, in a recording: what does so when it is met first is never fast.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fails_as_it_runs: bool,
-    /// What the body reads of objects that are compared by identity, in a recording: no key sees that it is another than before.
+    /// What the body reads of objects, in a recording, where no key sees that it is another than before: of those that are compared by
+    /// identity, or by an `__eq__` that looks at something else.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub reads: IndexMap<String, String>,
 }

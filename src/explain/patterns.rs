@@ -63,13 +63,14 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
     let mut joined: IndexMap<_, (Vec<Seen<'_>>, Vec<&[&ExplainedCall]>)> = IndexMap::new();
     for calls in functions.values() {
         for (i, habit) in habits.iter().enumerate() {
-            let Some(seen) = seen(habit, calls) else { continue };
-            let (first, found) = &seen[0];
-            let stale = found.iter().find(|(difference, _)| sign_of(difference) == Some(habit.sign));
-            let what = stale.map(|(difference, _)| difference.to_string());
-            let (together, of) = joined.entry((i, first.place(), paths(&seen), what)).or_default();
-            together.extend(seen);
-            of.push(calls);
+            for seen in seen(habit, calls).into_iter().flat_map(|seen| by_hazard(habit, seen)) {
+                let (first, found) = &seen[0];
+                let stale = found.iter().find(|(difference, _)| sign_of(difference) == Some(habit.sign));
+                let what = stale.map(|(difference, _)| difference.to_string());
+                let (together, of) = joined.entry((i, first.place(), paths(&seen), what)).or_default();
+                together.extend(seen);
+                of.push(calls);
+            }
         }
     }
     let pattern = |((i, ..), (mut seen, of)): ((usize, _, _, _), (Vec<Seen<'_>>, Vec<_>))| {
@@ -104,6 +105,16 @@ fn sign_of(difference: &Difference) -> Option<Sign> {
             None => Some(Sign::Stale),
         },
     }
+}
+
+/// The calls of a function that show a habit; stale hits by where it is that differs.
+fn by_hazard<'e>(habit: &Habit, seen: Vec<Seen<'e>>) -> Vec<Vec<Seen<'e>>> {
+    let mut groups: IndexMap<_, Vec<Seen<'e>>> = IndexMap::new();
+    for one in seen {
+        let hazard = one.1.iter().find(|(found, _)| sign_of(found) == Some(habit.sign));
+        groups.entry(hazard.map(|(found, _)| &found.path)).or_default().push(one);
+    }
+    groups.into_values().collect()
 }
 
 /// The calls of a function that show a habit.

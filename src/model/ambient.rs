@@ -34,7 +34,7 @@ pub struct Ambient {
     pub trace: Vec<String>,
     /// The flags that tracing can see.
     pub seen: Vec<String>,
-    /// What the body reads of objects that are compared by identity, by its path.
+    /// What the body reads of objects where no key sees it, by its path.
     pub reads: Vec<(String, String)>,
     /// The flags that are part of the name of a program's file.
     pub persistent: Vec<String>,

@@ -113,7 +113,7 @@ pub enum Sign {
     NeverSettles,
     /// Calls hit programs that were traced from something else.
     Stale,
-    /// Calls hit programs that were traced when an object, which is compared by identity, held something else.
+    /// Calls hit programs that were traced when an object held something else that no key sees.
     Changed,
     /// Calls hit programs that were traced under other flags, which matters where a body looks at them.
     PerhapsStale,

@@ -1,5 +1,6 @@
-"""Objects that are compared by identity and hold something else in a later call: the old program is served."""
+"""Objects that hold something else in a later call where no key sees it: the old program is served."""
 
+import dataclasses
 import functools
 
 import jax
@@ -78,3 +79,38 @@ solver = Solver()
 print(solver.run(jnp.ones(3))[0])
 solver.training = False
 print(solver.run(jnp.ones(3))[0], solver.run(jnp.ones(3))[0])
+
+
+class Named:
+    """Is equal to what has its name."""
+
+    def __init__(self, name, rate, options):
+        self.name, self.rate, self.options = name, rate, options
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __eq__(self, other):
+        return isinstance(other, Named) and self.name == other.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    name: str
+    weight: float = dataclasses.field(compare=False)
+    config: Config
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def loss(named, task, x):
+    return len(task.name) * task.weight * task.config.rate * named.rate * len(named.options) * x
+
+
+config = Config(0.5)
+print(loss(Named("a", 0.5, [1]), Task("t", 1.0, config), jnp.ones(3))[0])
+print(loss(Named("a", 0.5, [1]), Task("t", 1.0, config), jnp.ones(3))[0])
+print(loss(Named("a", 0.25, [1]), Task("t", 1.0, config), jnp.ones(3))[0])
+print(loss(Named("a", 0.5, [1]), Task("t", 2.0, config), jnp.ones(3))[0])
+config.rate = 0.25
+print(loss(Named("a", 0.5, [1]), Task("t", 1.0, config), jnp.ones(3))[0])
+print(loss(Named("b", 0.25, [1]), Task("t", 1.0, config), jnp.ones(3))[0])

@@ -307,26 +307,30 @@ fn what_is_held_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
     assert_eq!(explained.calls.last().unwrap().name, "init");
 }
 
-/// An object that is compared by identity and changed in place is served what was traced before; what the body doesn't read of it
-/// may change.
+/// Where no key sees what an object holds, what was traced before is served; what the body doesn't read of it may change.
 #[rstest]
-fn an_object_that_is_changed_in_place_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let explained = record("changed_objects", version);
     let said: Vec<_> = explained.patterns.iter().map(|pattern| format!("{}: {}", pattern.id, pattern.says)).collect();
     let changed = |what: &str, says: &str| {
         format!(
-            "changed-in-place: {what} hit a program that was traced when an object held something else - object changed in \
-             place at {says}. The object is compared by identity, so that no key sees what it holds, and what the body reads of it \
-             is in the program as it was."
+            "unseen-attribute: {what} hit a program that was traced when an object held something else - attribute that no key \
+             sees at {says}. The object is compared by identity, or by an __eq__ that doesn't look at this, and what the body \
+             reads of it is in the program as it was."
         )
     };
     let expected = [
         changed("calls 5 and 8 of value", "Agent.params: <dict 2> was <dict 1>"),
-        changed("calls 17 and 18 of step", "Trainer.config.rate: 0.25 was 0.5"),
         // What the class has is read as well, for as long as the object has nothing of that name.
         changed("calls 20 and 21 of run", "Solver.training: False was True"),
         changed("call 10 of act", "Agent.gain: 0.25 was 0.5"),
         changed("call 11 of _update", "Agent.gain: 0.25 was 0.5"),
+        changed("call 17 of step", "Trainer.config.rate: 0.25 was 0.5"),
+        changed("call 18 of step", "Trainer.config: <Config 2> was <Config 1>"),
+        // Equal objects: what `==` doesn't look at, or what is inside of what it looks at.
+        changed("call 24 of loss", "Named.rate: 0.25 was 0.5"),
+        changed("call 25 of loss", "Task.weight: 2.0 was 1.0"),
+        changed("call 26 of loss", "Task.config.rate: 0.25 was 0.5"),
     ];
     assert_eq!(said, expected);
 }

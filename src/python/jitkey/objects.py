@@ -232,9 +232,9 @@ class Objects(Graphs):
         return {"ref": name}
 
     def reads(self, value: Any, attributes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        """What an object that is compared by identity holds under these names, by their paths. What can't be said in few words is
-        told from what was there before by its number."""
-        made = type(value)
+        """What an object holds under these names, by their paths. What can't be said in few words is told from what was there before
+        by its number, if the object is compared by identity: of others that are equal it can't be told."""
+        made, is_told = type(value), is_cell(value)
         if len(self._parts) >= ARRAYS:
             self._parts.clear()
         for path in attributes:
@@ -244,7 +244,8 @@ class Objects(Graphs):
                 if part is NOTHING:
                     break
             else:
-                yield f"{made.__name__}.{path}", self._part_text((id(value), path), part)
+                if is_told or is_plain(part):
+                    yield f"{made.__name__}.{path}", self._part_text((id(value), path), part)
 
     def _part_text(self, place: tuple[int, str], part: Any) -> str:
         token = _token(part)
@@ -411,11 +412,15 @@ class Objects(Graphs):
         return {"array": {"aval": f"np:{dtype}[{shape}]", "subclass": "converted"}}
 
 
+def is_open(value: Any) -> bool:
+    """Whether what it holds can be looked at, and it is none that is called."""
+    return not callable(value) and held_by(value) is not None
+
+
 def is_cell(value: Any) -> bool:
     """Whether it is compared by identity, and what it holds can be looked at."""
     made = type(value)
-    is_compared = made.__eq__ is not object.__eq__ or made.__hash__ is not object.__hash__
-    return not is_compared and not callable(value) and held_by(value) is not None
+    return made.__eq__ is object.__eq__ and made.__hash__ is object.__hash__ and is_open(value)
 
 
 def _token(part: Any) -> Any:

@@ -33,7 +33,7 @@ from . import environment, hooks
 from .errors import Unsupported, describe
 from .hooks import local
 from .known import MEMORY_KIND, Alike, Known, Signature, is_known_by_type, parts_of_sharding
-from .objects import Objects, is_cell, taken
+from .objects import Objects, is_open, taken
 from .observe import LAYERS
 from .parameters import NAME
 from .record import is_module
@@ -392,8 +392,8 @@ class Recording:
             return ()
         statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
         try:
-            cells = [cell for cell in [*owners, *statics] if is_cell(cell)]
-            return tuple(read for cell in cells for read in self._objects.reads(cell, wrapped.reads(type(cell))))
+            opened = [value for value in [*owners, *statics] if is_open(value)]
+            return tuple(read for value in opened for read in self._objects.reads(value, wrapped.reads(type(value))))
         except Exception:  # What is looked at raises.
             return ()
 

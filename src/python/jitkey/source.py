@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import dis
 import functools
 import os
@@ -328,6 +329,14 @@ def attributes(written: frozenset[types.CodeType], made: type) -> frozenset[str]
             if method is not None:
                 left.append((method, _params_of(method, made)))
     return frozenset(found)
+
+
+def compared(made: type) -> frozenset[str]:
+    """The fields that the `__eq__` of a dataclass looks at, if it is the one that `dataclasses` makes."""
+    written = stored(made.__eq__, "__code__")
+    if not dataclasses.is_dataclass(made) or written is None or written.co_filename != "<string>":
+        return frozenset()
+    return frozenset(field.name for field in dataclasses.fields(made) if field.compare)
 
 
 def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:

@@ -17,6 +17,7 @@ from .source import (
     body,
     code,
     codes,
+    compared,
     has_public,
     is_called_by_program,
     is_made,
@@ -56,10 +57,11 @@ class Wrapper:
         return any(name.startswith("donate") for name in self.options)
 
     def reads(self, made: type) -> tuple[str, ...]:
-        """The attributes of an instance of the class of which the functions under the call speak."""
+        """The attributes of an instance of the class of which the functions under the call speak, but for those that its instances are
+        compared by for certain."""
         names = self.known_reads.get(made)
         if names is None:
-            names = self.known_reads[made] = tuple(sorted(attributes(self.codes, made)))
+            names = self.known_reads[made] = tuple(sorted(attributes(self.codes, made) - compared(made)))
         return names
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
