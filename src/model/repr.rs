@@ -51,8 +51,10 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Instance { class, value, .. } => {
             let value = value.borrow();
             let written = match &**value {
-                // What a recording says of a container.
-                Kind::Str(text) if text.starts_with(['{', '[', '(']) => Some(&**text),
+                // What a recording says of a nan, which is one of many.
+                Kind::Str(text) if class.name.as_str() == "float" => return text.to_string(),
+                // What it says of a container.
+                Kind::Str(text) if text.is_empty() || text.starts_with(['{', '[', '(']) => Some(&**text),
                 _ => description(&value),
             };
             format!("{}({})", class.name, written.map_or_else(|| repr(&value), str::to_owned))

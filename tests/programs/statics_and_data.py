@@ -254,3 +254,7 @@ class Learner:
 learners = [Learner(), Learner()]
 for learner in learners:
     told(1.0, what=learner)
+
+# Functions of jax.numpy that have methods, and the text of their documentation.
+for what in (jnp.add, jnp.add, jnp.multiply):
+    told(1.0, what=what)

@@ -167,6 +167,29 @@ fn what_is_made_anew_is_told_apart(#[case] object: &str, #[case] cause: &str, #[
     assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
 }
 
+/// A static value that a case has no words for is said as Python writes it.
+#[rstest]
+#[case::nan("float", ["nan", "nan (2)"], "static value at s: nan (2) was nan", "static-nan")]
+#[case::nothing("frozenset", ["{'a'}", ""], "static value at s: frozenset() was frozenset({'a'})", "static-argument")]
+#[case::attributes("Rule", ["rate=1", "rate=2"], "static value at s: Rule(rate=2) was Rule(rate=1)", "static-argument")]
+fn a_static_value_has_a_text(
+    #[case] class: &str,
+    #[case] values: [&str; 2],
+    #[case] difference: &str,
+    #[case] cause: &str,
+) {
+    let lines = [1, 2].map(|number| {
+        let classes = format!(r#""classes": {{"{class}": {{"plain": {{"eq": "value", "hash": "value"}}}}, "#);
+        let form = format!(r#"{{"new": {{"class": "{class}", "value": {{"str": "{}"}}}}}}"#, values[number - 1]);
+        let of = format!(r#""objects": {{"it_{number}": {form}, "#);
+        let statics = r#", "options": {"static_argnums": [0]}"#;
+        let line = call("jax.jit", &format!(r#"{{"ref": "it_{number}"}}"#), statics);
+        line.replacen(r#""classes": {"#, &classes, 1).replacen(r#""objects": {"#, &of, 1)
+    });
+    let explained = read(&lines);
+    assert_eq!(said(&explained), (vec![difference.to_owned()], vec![cause]), "{explained:#?}");
+}
+
 /// The same of what a static field holds.
 #[rstest]
 #[case::plain("<Rule rate=0.5>", "aux-data-that-is-made-anew", "@dataclasses.dataclass(frozen=True)")]

@@ -198,6 +198,10 @@ fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str)
         "static value: <Named name='b'> after <Named name='a'>: another-object-without-equality",
     ];
     assert_eq!(said, expected);
+    let ufunc = |name: &str| match version {
+        "0.4.30" => format!("<jit of <function jax.numpy.{name} at ufuncs.py:100>>"),
+        _ => format!("ufunc(__name__='{name}', _ufunc__static_props=…)"),
+    };
     let told: Vec<_> = explained
         .calls
         .iter()
@@ -216,8 +220,22 @@ fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str)
         "<Agent rate=2, act=<PjitFunction of root at statics_and_data.py:117>>: another-object-without-equality",
         "<Learner params={…}, bias=float32[…]>: another-object-without-equality",
         "another <Learner params={…}, bias=float32[…]>: object-that-holds-arrays",
+        &format!("{}: static-argument", ufunc("add")),
+        &format!("{}: another-function", ufunc("multiply")),
     ];
     assert_eq!(told, expected);
+}
+
+/// What jax.vjp and jax.linearize return outside of jit is made anew, whatever jax has around it; that of a jitted function isn't.
+#[rstest]
+fn a_pullback_is_made_anew(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("pullbacks", version);
+    let because = |call: &&ExplainedCall| call.advice.iter().flatten().all(|it| it.cause == "pullback-made-anew");
+    let again = explained.calls.iter().filter(|call| call.is_again());
+    let anew: Vec<_> = again.filter(because).map(|call| call.number).collect();
+    assert_eq!(anew, [2, 3, 5, 6, 8], "{}", text(&explained, Style::PLAIN));
+    let fix = &explained.patterns[0].fix;
+    assert!(fix.starts_with("Call jax.vjp or jax.linearize inside of a jitted function") && fix.len() < 200, "{fix}");
 }
 
 /// What is of the structure besides children has a name and a cause of its own.

@@ -195,6 +195,9 @@ class Objects(Graphs):
     def _named(self, value: Any) -> Any:
         if is_plain(value):
             return self.value(value)
+        if type(value).__name__ == "_HashableCallableShim":
+            # What jax.tree_util.Partial has around a functools.partial, and is compared as.
+            return self._named(value.fun)
         if isinstance(value, enum.Enum) and (form := _enum(type(value), value)) is not None:
             return {"new": {"class": self._class(value, form), "member": stored(value, "_name_")}}
         if (form := _number_type(value)) is not None:

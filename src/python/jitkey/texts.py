@@ -113,10 +113,10 @@ def _treedef_text(treedef: Any) -> str:
 
 def value_text(value: Any) -> str:
     """An object that is equal to some, by what it holds."""
-    text, held = text_of(value), held_by(value)
-    if text != f"<{type(value).__name__}>" or held is None:
+    text, held = text_of(value), _attributes(value)
+    if text != f"<{type(value).__name__}>" or not held:
         return text
-    shown = {name: _part(part) for name, part in itertools.islice(held.items(), PARTS)}
+    shown = {name: _part(part) for name, part in held.items()}
     if all(part == "…" for part in shown.values()):
         return text
     return f"{type(value).__name__}({', '.join(f'{name}={part}' for name, part in shown.items())})"[:TEXT]
@@ -126,9 +126,15 @@ def identity_text(value: Any) -> str:
     """An object that is equal to itself alone, with what it holds of that which can be said in few words. Lists and dicts and arrays
     are said as such, since an object that holds one can't be hashed by what it holds."""
     text, name = text_of(value), type(value).__name__
-    shown = {attribute: _held(part) for attribute, part in itertools.islice((held_by(value) or {}).items(), PARTS)}
+    shown = {attribute: _held(part) for attribute, part in _attributes(value).items()}
     parts = [f"{attribute}={part}" for attribute, part in shown.items() if part != "…"]
     return f"<{name} {', '.join(parts)}"[: TEXT - 1] + ">" if parts and text == f"<{name}>" else text
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """What an object holds, but for what a function has beside it, as its documentation."""
+    held = {name: part for name, part in (held_by(value) or {}).items() if name == "__name__" or not name.startswith("__")}
+    return dict(itertools.islice(held.items(), PARTS))
 
 
 def _held(value: Any) -> str:
