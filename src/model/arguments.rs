@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::called::signature_raises;
-use super::flatten::{FlattenErrors, flatten, flatten_among};
+use super::flatten::{Flattening, flatten, flatten_among};
 use super::leaf::{Leaf, LeafErrors, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
 use super::python;
@@ -175,7 +175,7 @@ pub(super) struct Sorter<'c> {
     pub(super) profile: &'c Profile,
     pub(super) call: &'c Invocation<'c>,
     pub(super) signature: Signature<'c>,
-    pub(super) errors: FlattenErrors<'c>,
+    pub(super) flattening: Flattening<'c>,
 }
 
 /// The dynamic leaves that were found, in order.
@@ -185,6 +185,8 @@ pub(super) struct Found {
     pub(super) faults: Faults,
     /// The last number of traits of the arrays among them, by what they are: in one argument they have one.
     pub(super) traits: Vec<Option<u32>>,
+    /// Those that may be there once.
+    alone: Vec<*const Kind>,
 }
 
 /// The traits of arrays of an argument that were met last, by their addresses: what has one lives as long as the call.
@@ -239,7 +241,7 @@ pub(super) struct Faults {
 
 impl<'c> Sorter<'c> {
     fn of(profile: &'c Profile, call: &'c Invocation<'c>) -> Self {
-        Self { profile, call, signature: Signature::of(call.function), errors: FlattenErrors::of(profile) }
+        Self { profile, call, signature: Signature::of(call.function), flattening: Flattening::of(profile) }
     }
 
     fn as_written(&self) -> Result<Arguments, Raised> {
@@ -277,7 +279,7 @@ impl<'c> Sorter<'c> {
                 count += 1;
                 self.leaf(node, object, &argument, &mut recent, &mut found);
             };
-            trees.push(Item::Tree(flatten_among(&tree, value, &self.errors, &mut modules, leaf)?));
+            trees.push(Item::Tree(flatten_among(&tree, value, &self.flattening, &mut modules, leaf)?));
             match asked {
                 Some(Shardings::Tree(tree)) if tree.leaves.len() != count => Err(Raised::new("ValueError")),
                 _ => Ok(()),
@@ -304,7 +306,7 @@ impl<'c> Sorter<'c> {
         let has_leaves = |n: &i32| {
             let round = usize::try_from(n.rem_euclid(i32::try_from(args.len()).unwrap_or(i32::MAX).max(1)));
             let value = round.ok().and_then(|i| args.get(i));
-            let flat = value.map(|value| flatten(Root::Called("static".into()), value, &self.errors));
+            let flat = value.map(|value| flatten(Root::Called("static".into()), value, &self.flattening));
             flat.is_some_and(|flat| flat.is_ok_and(|flat| !flat.leaves.is_empty()))
         };
         if before_first.iter().any(has_leaves) {
@@ -516,7 +518,7 @@ impl<'c> Sorter<'c> {
 
     /// The number of the traits of an array, which those like it in the argument share.
     fn traits_of_array(&self, array: &Arc<Array>, argument: &Argument<'_>, found: &mut Found) -> Option<u32> {
-        let Found { leaves, faults, traits } = found;
+        let Found { leaves, faults, traits, .. } = found;
         let (number, view) = self.call.views.of_array(array);
         if traits.len() <= number {
             traits.resize(number + 1, None);
@@ -529,9 +531,17 @@ impl<'c> Sorter<'c> {
     }
 
     fn traits_of_value(&self, object: &Obj, argument: &Argument<'_>, found: &mut Found) -> Option<u32> {
-        let Found { leaves, faults, .. } = found;
+        let Found { leaves, faults, alone, .. } = found;
         let i = leaves.len() - argument.before;
-        self.traits(&self.call.views.of_value(object), argument, i, faults).map(|traits| leaves.add(traits))
+        let view = self.call.views.of_value(object);
+        let mut traits = self.traits(&view, argument, i, faults)?;
+        if let Some(class) = view.rule.and_then(|i| self.profile.leaves[i].error_when_twice.as_deref()) {
+            if alone.contains(&Rc::as_ptr(object)) {
+                traits.errors.get_or_insert_default().missed = Some(Raised::new(class));
+            }
+            alone.push(Rc::as_ptr(object));
+        }
+        Some(leaves.add(traits))
     }
 
     /// What holds for leaf `i` of the argument, and for those like it if all have one sharding.

@@ -227,8 +227,7 @@ impl Namespace {
             Form::ArrayRef(array) => Kind::ArrayRef(Arc::new(array.0.clone())),
             Form::PartitionSpec(axes) => Kind::PartitionSpec(axes.clone(), self.ways.specs),
             Form::Treedef(value) => {
-                let errors =
-                    super::flatten::FlattenErrors { dict: "ValueError", default_dict: "ValueError", none_key: None };
+                let errors = super::flatten::Flattening::raising("ValueError", "ValueError");
                 let value = self.build(value)?;
                 let treedef =
                     super::flatten::flatten(super::treedef::Root::Called("tree".into()), &value, &errors)?.treedef;

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use super::arguments::{Arguments, Invocation, Item, sort};
-use super::flatten::{FlattenErrors, flatten};
+use super::flatten::{Flattening, flatten};
 use super::key::{Ingredients, Primitive};
 use super::leaf::{Aval, Leaf, Traits};
 use super::looked_up::LookedUp;
@@ -87,7 +87,7 @@ impl Simulation<'_> {
         let parts = Parts::of(parameters, &args)?;
         let (given, steps) = given(&parts, call.ambient.x64)?;
         if let (Some(class), Some((_, mapped))) = (&self.profile.mapped_without_shape, &parts.mapped) {
-            let flat = flatten(Root::Called("xs".into()), mapped, &FlattenErrors::of(self.profile))?;
+            let flat = flatten(Root::Called("xs".into()), mapped, &Flattening::of(self.profile))?;
             if flat.leaves.iter().any(|(_, leaf)| has_no_shape(leaf, call.ambient.x64)) {
                 return Err(Raised::new(class).into());
             }

@@ -22,42 +22,49 @@ pub struct Flat {
     pub treedef: Treedef,
 }
 
-/// The exceptions that flattening raises.
-pub struct FlattenErrors<'p> {
+/// What is particular in how an implementation flattens: the exceptions, and whether nnx walks the arguments before.
+pub struct Flattening<'p> {
     pub dict: &'p str,
     pub default_dict: &'p str,
     pub none_key: Option<&'p str>,
+    pub walked_by_nnx: bool,
 }
 
-impl<'p> FlattenErrors<'p> {
+impl<'p> Flattening<'p> {
+    /// What raises these, and does nothing in particular else.
+    pub fn raising(dict: &'p str, default_dict: &'p str) -> Self {
+        Self { dict, default_dict, none_key: None, walked_by_nnx: false }
+    }
+
     pub fn of(profile: &'p Profile) -> Self {
         Self {
             dict: &profile.unsortable_dict,
             default_dict: &profile.unsortable_default_dict,
             none_key: profile.none_key.as_deref(),
+            walked_by_nnx: profile.takes_nnx_modules,
         }
     }
 }
 
 /// Flattens `obj`, which is called `root`.
-pub fn flatten(root: Root, obj: &Obj, errors: &FlattenErrors<'_>) -> Result<Flat, Raised> {
+pub fn flatten(root: Root, obj: &Obj, how: &Flattening<'_>) -> Result<Flat, Raised> {
     let mut leaves = Vec::new();
     let each = |node, leaf: &Obj| leaves.push((node, Rc::clone(leaf)));
-    let treedef = flatten_among(&Tree::of(root), obj, errors, &mut Vec::new(), each)?;
+    let treedef = flatten_among(&Tree::of(root), obj, how, &mut Vec::new(), each)?;
     Ok(Flat { leaves, treedef })
 }
 
-/// The same for one of several that are walked together: `modules` are the `nnx.Module`s that were met in those before. One
+/// The same for one of several that are walked together: `modules` are the `nnx.Module`s and references that nnx met in those before. One
 /// that is met again becomes a reference to its first place, without leaves (`flax/nnx/extract.py`, `to_tree`). The leaves
 /// go to `each`, with their nodes of `tree`.
 pub fn flatten_among(
     tree: &Rc<Tree>,
     obj: &Obj,
-    errors: &FlattenErrors<'_>,
+    how: &Flattening<'_>,
     modules: &mut Vec<Obj>,
     each: impl FnMut(u32, &Obj),
 ) -> Result<Treedef, Raised> {
-    let mut flattener = Flattener { nodes: Nodes::new(), hasher: FxHasher::default(), run: 0, errors, modules };
+    let mut flattener = Flattener { nodes: Nodes::new(), hasher: FxHasher::default(), run: 0, how, modules };
     flattener.visit(obj, each)?;
     flattener.end_run();
     tree.complete(flattener.nodes, flattener.hasher.finish());
@@ -69,7 +76,7 @@ struct Flattener<'e> {
     hasher: FxHasher,
     /// How many leaves the hash doesn't have yet: it has the leaves between two other nodes as one number.
     run: u64,
-    errors: &'e FlattenErrors<'e>,
+    how: &'e Flattening<'e>,
     modules: &'e mut Vec<Obj>,
 }
 
@@ -191,7 +198,7 @@ impl Flattener<'_> {
     /// The exception for None among the keys of an OrderedDict or defaultdict, where there is one.
     fn refuse_none(&self, kind: NodeKind, more: Option<&More>) -> Result<(), Raised> {
         let is_none = |(label, key): &(Label, Obj)| label.is_key() && matches!(**key, Kind::None);
-        match self.errors.none_key {
+        match self.how.none_key {
             Some(class)
                 if matches!(kind, NodeKind::OrderedDict | NodeKind::DefaultDict)
                     && more.is_some_and(|more| more.data.iter().any(is_none)) =>
@@ -202,10 +209,20 @@ impl Flattener<'_> {
         }
     }
 
-    /// Which of the Modules `obj` is, if it was met before.
+    /// What nnx makes of one of its Modules or a reference that was met before: a reference to its first place.
+    fn shared(&mut self, obj: &Obj) -> Option<Open> {
+        let first = self.shared_with(obj)?;
+        let data = vec![(Label::Data("shared"), Rc::new(Kind::Int(first.into())))];
+        Some(Open::new(NodeKind::Shared, Vec::new(), data).with(|more| more.in_tuple = true))
+    }
+
     fn shared_with(&mut self, obj: &Obj) -> Option<i64> {
-        let is_module = matches!(&**obj, Kind::Record { class, .. } if matches!(class.root(), Class::NnxModule { .. }));
-        if !is_module {
+        let is_node = match &**obj {
+            Kind::Record { class, .. } => matches!(class.root(), Class::NnxModule { .. }),
+            Kind::ArrayRef(_) => self.how.walked_by_nnx,
+            _ => false,
+        };
+        if !is_node {
             return None;
         }
         let met = self.modules.iter().position(|module| python::is(module, obj));
@@ -233,7 +250,7 @@ impl Flattener<'_> {
                 })
             }
             Kind::Dict(items) => {
-                let sorted = sorted(items, self.errors.dict)?;
+                let sorted = sorted(items, self.how.dict)?;
                 let (children, data) = keyed(&sorted, &sorted);
                 Open::new(NodeKind::Dict, children, data)
             }
@@ -242,7 +259,7 @@ impl Flattener<'_> {
                 Open::new(NodeKind::OrderedDict, children, data).with(|more| more.in_tuple = true)
             }
             Kind::DefaultDict(factory, items) => {
-                let sorted = sorted(items, self.errors.default_dict)?;
+                let sorted = sorted(items, self.how.default_dict)?;
                 let (children, keys) = keyed(&sorted, items);
                 let factory = (Label::Data("default_factory"), factory.clone());
                 let data = std::iter::once(factory).chain(keys).collect();
@@ -268,10 +285,8 @@ impl Flattener<'_> {
                     }
                     _ => return Ok(None),
                 };
-                if let Some(first) = self.shared_with(obj) {
-                    let data = vec![(Label::Data("shared"), Rc::new(Kind::Int(first.into())))];
-                    let shared = Open::new(NodeKind::Shared, Vec::new(), data);
-                    return Ok(Some(shared.with(|more| more.in_tuple = true)));
+                if let Some(shared) = self.shared(obj) {
+                    return Ok(Some(shared));
                 }
                 let (names, children) = attributes(fields, data).unzip();
                 Open::new(kind, children, attributes(fields, static_).collect()).with(|more| {
@@ -280,6 +295,7 @@ impl Flattener<'_> {
                     more.class = Some(registered(class));
                 })
             }
+            Kind::ArrayRef(_) => return Ok(self.shared(obj)),
             Kind::TreePartial { func, args, kwargs } => {
                 let args: Obj = Rc::new(Kind::Tuple(args.clone()));
                 let kwargs: Vec<_> = kwargs.iter().map(|(name, value)| (text(name), value.clone())).collect();
@@ -316,7 +332,7 @@ impl Flattener<'_> {
 /// Whether a dict in the tree has keys without an order.
 pub fn is_unsortable(tree: &Obj) -> bool {
     let unsortable = Raised::new("unsortable");
-    let errors = FlattenErrors { dict: &unsortable.0, default_dict: "TypeError", none_key: None };
+    let errors = Flattening::raising(&unsortable.0, "TypeError");
     flatten(Root::Called("tree".into()), tree, &errors).is_err_and(|raised| raised == unsortable)
 }
 

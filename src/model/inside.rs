@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::arguments::{Invocation, is_mapped, sort};
 use super::called::returned;
-use super::flatten::{FlattenErrors, flatten};
+use super::flatten::{Flattening, flatten};
 use super::key::{Ingredients, Key};
 use super::library::not_held_weakly;
 use super::object::{Kind, Obj, PARTITIONED, Raised};
@@ -117,7 +117,7 @@ impl Simulation<'_> {
     fn takes_back(&self, returned: &Obj, call: &Ingredients<'_>) -> Result<(), Raised> {
         let passes = self.profile.arguments == ArgumentStyle::Partition;
         let views = self.views(call.ambient.x64);
-        let flat = flatten(Root::Called("returned".into()), returned, &FlattenErrors::of(self.profile));
+        let flat = flatten(Root::Called("returned".into()), returned, &Flattening::of(self.profile));
         let flat = flat.map_err(|raised| self.profile.unsortable_returned.as_deref().map_or(raised, Raised::new))?;
         let is_array = |leaf: &Obj| matches!(**leaf, Kind::Array(_) | Kind::NumpyScalar(..));
         let leaves = flat.leaves.iter().map(|(_, leaf)| leaf).filter(|leaf| !passes || is_array(leaf));

@@ -45,7 +45,7 @@ impl Sorter<'_> {
         }
         let mut found = Found::default();
         let mut sorted = Partition::default();
-        let flat = |root: Root, value: &Obj| flatten(root, value, &self.errors);
+        let flat = |root: Root, value: &Obj| flatten(root, value, &self.flattening);
         let mut roots = vec![(flat(Root::Function, function)?, true)];
         let none: Obj = Rc::new(Kind::None);
         let positional = bound.len();

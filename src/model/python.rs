@@ -12,7 +12,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use super::array_equality::arrays_equal;
-use super::flatten::{Flat, FlattenErrors, flatten};
+use super::flatten::{Flat, Flattening, flatten};
 use super::number::Number;
 use super::object::{Kind, Obj, PARTITIONED, Raised};
 use super::treedef::Root;
@@ -332,7 +332,7 @@ pub fn has_arrays(tree: &Obj) -> bool {
 
 /// The leaves of a tree, and its structure.
 fn leaves(tree: &Obj) -> Result<Flat, Raised> {
-    let errors = FlattenErrors { dict: "ValueError", default_dict: "TypeError", none_key: None };
+    let errors = Flattening::raising("ValueError", "TypeError");
     flatten(Root::Called("tree".into()), tree, &errors)
 }
 

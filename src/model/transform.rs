@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::arguments::{Arguments, Invocation, statics};
-use super::flatten::{FlattenErrors, flatten};
+use super::flatten::{Flattening, flatten};
 use super::leaf::{Aval, Leaf};
 use super::object::{ClassObject, Kind, Obj, Raised};
 use super::predict::ModelError;
@@ -56,7 +56,7 @@ pub fn filtered(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Op
     // Where nothing can be mapped the function is called as it is.
     let mut sizes = Vec::new();
     for value in call.args {
-        let Ok(flat) = flatten(Root::Called("mapped".into()), value, &FlattenErrors::of(profile)) else {
+        let Ok(flat) = flatten(Root::Called("mapped".into()), value, &Flattening::of(profile)) else {
             return Ok(None);
         };
         sizes.extend(flat.leaves.iter().filter_map(|(_, leaf)| match &**leaf {
@@ -82,7 +82,7 @@ fn traced(
 ) -> Result<Obj, Raised> {
     let (words, x64) = (&profile.transformations, call.views.x64);
     let (mut has_tracer, mut has_literal_array) = (false, false);
-    for (_, leaf) in flatten(Root::Called("static".into()), value, &FlattenErrors::of(profile))?.leaves {
+    for (_, leaf) in flatten(Root::Called("static".into()), value, &Flattening::of(profile))?.leaves {
         let kind = leaf_kind(&leaf, x64);
         let aval = aval(&leaf, x64).filter(|_| !matches!(kind, LeafKind::Other | LeafKind::ForeignArray));
         if kind == LeafKind::BigInt && words.overflows_under.contains(&via) {
@@ -159,7 +159,7 @@ fn has_tangent(aval: &Aval) -> bool {
 /// Whether `jax.grad` refuses the first argument, by which it differentiates: it takes floating-point and complex numbers
 /// alone (`jax/_src/api.py`, `_check_input_dtype_grad`).
 pub fn has_no_gradient(profile: &Profile, call: &Invocation<'_>) -> bool {
-    let flat = |first| flatten(Root::Argument(0), first, &FlattenErrors::of(profile));
+    let flat = |first| flatten(Root::Argument(0), first, &Flattening::of(profile));
     let Some(Ok(flat)) = call.args.first().map(flat) else { return false };
     flat.leaves.iter().any(|(_, leaf)| !aval(leaf, call.views.x64).is_some_and(|aval| has_tangent(&aval)))
 }

@@ -49,6 +49,8 @@ pub fn leaves(profile: &Profile) -> Vec<(String, String)> {
             (&rule.error, ""),
             (&rule.error_when_used, " if the body uses it"),
             (&rule.error_when_missed, " if the fast path is missed"),
+            (&rule.error_when_lowered, " once it is lowered"),
+            (&rule.error_when_twice, " if one is given twice"),
         ];
         for (error, when) in errors {
             told.extend(error.iter().map(|error| format!("{error}{when}")));

@@ -92,7 +92,8 @@ pub fn summary(summary: &Summary, seconds: Option<f64>, style: Style) -> String 
         let _ = writeln!(text, "  {}{} of {rules} rules had no pair{}", style.bad, silent, style.end);
     }
     let verdict = if summary.conforms() {
-        format!("{}{} rules hold on {} pairs{}", style.good, rules - silent, grouped(summary.pairs()), style.end)
+        let hold = if rules - silent == 1 { "rule holds" } else { "rules hold" };
+        format!("{}{} {hold} on {} pairs{}", style.good, rules - silent, grouped(summary.pairs()), style.end)
     } else {
         let findings = summary.findings.len();
         let mut parts = Vec::new();

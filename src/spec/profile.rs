@@ -383,6 +383,9 @@ pub struct LeafRule {
     /// The exception that comes only if the fast path is missed, which does not look closely.
     #[serde(default)]
     pub error_when_missed: Option<String>,
+    /// The exception that comes, if the fast path is missed, where one object is two leaves of a call.
+    #[serde(default)]
+    pub error_when_twice: Option<String>,
     /// Whether a call with such a leaf never takes the fast path, which can't describe it.
     #[serde(default)]
     pub never_fast: bool,

@@ -13,6 +13,11 @@ def accumulate(total, x):
     return x * 2
 
 
+@jax.jit
+def copy(to, by):
+    to[...] = by[...]
+
+
 @eqx.filter_jit
 def counted(count, x):
     count[...] += 1
@@ -27,6 +32,12 @@ if new_ref is not None:
     total[...] = jnp.ones(3)
     accumulate({"a": total}["a"], 1.0)
     print(total[...], other[...])
+    # Two references that are one are refused, whatever was traced for two.
+    for to, by in ((total, other), (total, total), (other, total)):
+        try:
+            copy(to, by)
+        except ValueError:
+            print("refused")
     count = new_ref(jnp.zeros((), int))
     for _ in range(3):
         counted(count, 1.0)
