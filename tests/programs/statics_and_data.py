@@ -258,3 +258,7 @@ for learner in learners:
 # Functions of jax.numpy that have methods, and the text of their documentation.
 for what in (jnp.add, jnp.add, jnp.multiply):
     told(1.0, what=what)
+
+# By keyword no type is looked at before jax 0.9: NumPy's strings and complex numbers are equal to Python's.
+for what in (np.str_("c"), "c", np.str_("c"), 4 + 0j, 4):
+    told(1.0, what=what)

@@ -26,7 +26,7 @@ from .options import jit_options
 from .outside import Outside, held_as
 from .parameters import NAME, params_of
 from .record import equal, is_axis, is_module, placement, tracer, written_aval
-from .source import NOTHING, body, function_text, held_by, is_outside, own_name, stored
+from .source import NOTHING, body, compared, function_text, held_by, is_of_dataclasses, is_outside, own_name, stored
 from .texts import identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
@@ -193,7 +193,7 @@ class Objects(Graphs):
         return self._named(value)
 
     def _named(self, value: Any) -> Any:
-        if is_plain(value):
+        if is_plain(value) or (type(value) is complex and value == value):
             return self.value(value)
         if type(value).__name__ == "_HashableCallableShim":
             # What jax.tree_util.Partial has around a functools.partial, and is compared as.
@@ -378,7 +378,7 @@ class Objects(Graphs):
             return self._split(value)
         if isinstance(value, np.ndarray):
             return {"array": {"aval": f"np:{written_aval(value)}", "subclass": _subclass(value)}}
-        if isinstance(value, np.generic):
+        if isinstance(value, np.generic) and type(value) is not np.str_:
             # A number that a case has no scalar for is an array without dimensions.
             return f"np:{written_aval(value)}"
         if isinstance(value, complex):
@@ -386,7 +386,7 @@ class Objects(Graphs):
         # A subclass can say of itself what it likes; `str` of an enum's member is its name.
         plains: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
         for base, plain in plains.items():
-            if isinstance(value, base) and not isinstance(value, np.generic):
+            if isinstance(value, base) and (base is str or not isinstance(value, np.generic)):
                 name = self._class(value, {"subclass": {"of": base.__name__}})
                 return {"new": {"class": name, "value": self.value(plain(value))}}
         if dataclasses.is_dataclass(value) and not is_module(value):
@@ -495,14 +495,12 @@ def _compared_fields(value: Any) -> list[str] | None:
     if params is None or not (params.frozen or params.unsafe_hash) or is_module(value):
         return None
     fields = dataclasses.fields(value)
-    if _file_of(made.__eq__) != "<string>" or not all(
-        field.compare and field.hash is None and NAME.match(field.name) for field in fields
-    ):
+    if not all(field.name in compared(made) and field.hash is None and NAME.match(field.name) for field in fields):
         return None
     parts = {field.name: stored(value, field.name, NOTHING) for field in fields}
     if any(part is NOTHING or isinstance(part, np.ndarray) or _has_arrays(part) for part in parts.values()):
         return None
-    if _file_of(made.__hash__) != "<string>":
+    if not is_of_dataclasses(made.__hash__):
         # A library can stand around it: what flax.linen does to the methods of its Modules.
         try:
             if hash(value) != hash(tuple(parts.values())):
@@ -520,10 +518,6 @@ def _literal(value: Any) -> Any:
     if isinstance(value, int):
         return int(value)
     return float(value) if isinstance(value, float) else complex(value)
-
-
-def _file_of(method: Any) -> str | None:
-    return getattr(getattr(method, "__code__", None), "co_filename", None)
 
 
 def _has_arrays(value: Any) -> bool:
@@ -562,9 +556,9 @@ def _data_fields(value: Any, fields: dict[str, Any], children: list[Any]) -> lis
 
 
 def _is_compared_as(value: Any, base: type) -> bool:
-    """Whether an instance of a subclass is equal to what its base's instances are equal to."""
+    """Whether an instance of a subclass is equal to what its base's instances are equal to, as NumPy's own is."""
     made = type(value)
-    return made is not base and made.__eq__ is base.__eq__ and made.__hash__ is base.__hash__
+    return made is np.str_ or (made is not base and made.__eq__ is base.__eq__ and made.__hash__ is base.__hash__)
 
 
 def _number_type(value: Any) -> dict[str, Any] | None:

@@ -333,10 +333,14 @@ def attributes(written: frozenset[types.CodeType], made: type) -> frozenset[str]
 
 def compared(made: type) -> frozenset[str]:
     """The fields that the `__eq__` of a dataclass looks at, if it is the one that `dataclasses` makes."""
-    written = stored(made.__eq__, "__code__")
-    if not dataclasses.is_dataclass(made) or written is None or written.co_filename != "<string>":
+    if not dataclasses.is_dataclass(made) or not is_of_dataclasses(made.__eq__):
         return frozenset()
     return frozenset(field.name for field in dataclasses.fields(made) if field.compare)
+
+
+def is_of_dataclasses(method: Any) -> bool:
+    """Whether `dataclasses` made the method: its code is in no file."""
+    return getattr(getattr(method, "__code__", None), "co_filename", None) == "<string>"
 
 
 def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
