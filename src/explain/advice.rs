@@ -75,7 +75,11 @@ impl<'s> Advisor<'s> {
         };
         let (_, cause) = self.0.iter().find(fits)?;
         // One that looks otherwise is meant perhaps, as the next model of several is.
-        let is_anew = |found: &&Difference| found.component == OBJECT && found.after.starts_with("another ");
+        let is_anew = |found: &&Difference| {
+            // What the same function makes beside it is there once if that is called once.
+            let is_sibling = maker(&found.after).is_some_and(|made| maker(&difference.after) == Some(made));
+            found.component == OBJECT && found.after.starts_with("another ") && !is_sibling
+        };
         let paths = |is_it: &dyn Fn(&&Difference) -> bool| {
             let paths: Vec<_> = call.outside.iter().filter(is_it).map(|it| it.path.clone()).collect();
             (!paths.is_empty()).then(|| listed(&paths, 3))
@@ -115,6 +119,11 @@ fn owner(method: &str) -> &str {
         .strip_prefix("<bound method ")
         .and_then(|rest| rest.split(' ').next()?.trim_end_matches('>').rsplit_once('.'));
     named.map_or("object", |(class, _)| class.rsplit('.').next().unwrap_or(class))
+}
+
+/// The function inside of which one is defined: `make` of `<function make.<locals>.step at a.py:1>`.
+fn maker(function: &str) -> Option<&str> {
+    function.rsplit_once(".<locals>.").and_then(|(before, _)| before.rsplit(' ').next())
 }
 
 /// `*` alone is no plain character: paths and texts are full of brackets.

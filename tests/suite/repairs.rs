@@ -326,6 +326,25 @@ fn a_method_that_is_gone_of_an_object_that_is_not() {
     assert!(advice.cause == "method-taken-anew" && advice.fix.starts_with("Call jax.jit once"), "{advice:?}");
 }
 
+/// What one function makes together is made once with it; what comes from elsewhere has to be made once there.
+#[rstest]
+#[case::together("make.<locals>.rate at a.py:2", "Jit once")]
+#[case::elsewhere("rates.<locals>.rate at a.py:2", "Make rate once")]
+#[case::deeper("make.<locals>.inner.<locals>.rate at a.py:2", "Make rate once")]
+#[case::at_the_top("rate at a.py:2", "Make rate once")]
+fn what_is_made_together_is_made_once(#[case] beside: &str, #[case] fix: &str) {
+    let of = |function: u32| {
+        format!(
+            r#"{{"api": "jax.jit", "name": "step", "at": "a.py:3", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{function}",
+                "objects": {{"step_{function}": {{"def": {{"name": "make.<locals>.step at a.py:3", "params": ["x"]}}}}}},
+                "outside": {{"step_{function}": {{"rate": "{beside} #{function}"}}}},
+                "call": {{"function": {{"ref": "step_{function}"}}, "args": ["f32[2]"]}}}}"#
+        )
+    };
+    let explained = read(&[of(1), of(2), of(3)]);
+    assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.starts_with(fix), "{explained:#?}");
+}
+
 /// An optimizer that is made anew for another number keeps that number as an argument or a state.
 #[rstest]
 #[case::a_number("-0.1", "-0.01", &["tx.update.rate can change"])]
