@@ -486,6 +486,9 @@ impl fmt::Display for Array {
                 } else if !placement.committed && placement.device != 0 {
                     write!(f, " on device {}, uncommitted", placement.device)?;
                 }
+                if let Some(mesh) = &placement.moved_off {
+                    write!(f, " moved off mesh({})", mesh.axes().collect::<Vec<_>>().join(", "))?;
+                }
                 if let Some(layout) = &placement.layout {
                     write!(f, " layout {layout:?}")?;
                 }

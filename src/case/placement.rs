@@ -28,6 +28,9 @@ pub struct Placement {
     /// `device`, `pinned_host` or `unpinned_host`, where it is not the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_kind: Option<String>,
+    /// The mesh that it was over before `jax.device_put` moved it to a device, given as a `jax.Device`: its type keeps that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_off: Option<Box<Sharding>>,
 }
 
 impl Placement {
@@ -69,6 +72,12 @@ impl Placement {
                 format!("{} over {} on {:?}{kind}", named.spec(), axes.join(", "), named.devices())
             }
         }
+    }
+
+    /// The mesh that its type has, as far as it has any.
+    #[must_use]
+    pub fn mesh(&self) -> Option<&Sharding> {
+        self.moved_off.as_deref().or(self.sharding.as_deref())
     }
 
     /// The devices that it is on: one, or those of its mesh.

@@ -124,6 +124,14 @@ pub enum CaseError {
         /// Where it stands.
         place: String,
     },
+    /// An array that was moved off a mesh and isn't on a device.
+    #[error(
+        "{place}: what is `moved_off` a mesh is on a device: write `committed: true` and `device`, and no more than these"
+    )]
+    MovedOff {
+        /// Where it stands.
+        place: String,
+    },
     /// A spec or a list of explicit axes with an axis that the mesh doesn't have, or has used before.
     #[error("{place}: the mesh has no axis `{axis}`, or it is used twice")]
     Axis {
@@ -191,7 +199,6 @@ impl Case {
     }
 }
 
-/// Whether a mesh of these axes can have these devices.
 /// A mesh, and a spec whose axes are all of it, each at one place.
 fn sharding(place: &dyn Display, named: &Sharding) -> Result<(), CaseError> {
     mesh(place, &named.mesh, &named.devices, &named.explicit)?;
@@ -202,6 +209,7 @@ fn sharding(place: &dyn Display, named: &Sharding) -> Result<(), CaseError> {
     }
 }
 
+/// Whether a mesh of these axes can have these devices.
 fn mesh(place: &dyn Display, axes: &IndexMap<Name, u32>, devices: &[u32], explicit: &[Name]) -> Result<(), CaseError> {
     if let Some(axis) = explicit.iter().find(|axis| !axes.contains_key(*axis)) {
         return Err(CaseError::Axis { place: place.to_string(), axis: axis.clone() });
@@ -302,7 +310,7 @@ impl<'c> Checker<'c> {
             return Err(CaseError::Device { place: place.to_string(), device });
         }
         for at in asked {
-            if at.committed || at.layout.is_some() {
+            if at.committed || at.layout.is_some() || at.moved_off.is_some() {
                 return Err(CaseError::Sharding { place: place.to_string() });
             }
             if at.device >= self.case.devices {
@@ -313,6 +321,18 @@ impl<'c> Checker<'c> {
             }
         }
         Ok(())
+    }
+
+    fn placement(&self, place: &dyn Display, at: &Placement) -> Result<(), CaseError> {
+        if at.device >= self.case.devices {
+            return Err(CaseError::Device { place: place.to_string(), device: at.device });
+        }
+        let Placement { committed, sharding: named, layout, memory_kind, moved_off, .. } = at;
+        let is_on_a_device = *committed && named.is_none() && layout.is_none() && memory_kind.is_none();
+        if moved_off.is_some() && !is_on_a_device {
+            return Err(CaseError::MovedOff { place: place.to_string() });
+        }
+        named.iter().chain(moved_off).try_for_each(|named| sharding(place, named))
     }
 
     fn context(&self, place: &dyn Display, context: &Context) -> Result<(), CaseError> {
@@ -381,13 +401,8 @@ impl<'c> Checker<'c> {
     fn itself(&self, place: &dyn Display, value: &Value) -> Result<(), CaseError> {
         match value {
             Value::Array(array) => {
-                if let Library::Jax { placement, .. } = &array.library
-                    && placement.device >= self.case.devices
-                {
-                    return Err(CaseError::Device { place: place.to_string(), device: placement.device });
-                }
-                if let Library::Jax { placement: Placement { sharding: Some(named), .. }, .. } = &array.library {
-                    sharding(place, named)?;
+                if let Library::Jax { placement, .. } = &array.library {
+                    self.placement(place, placement)?;
                 }
             }
             Value::Form(form) => match &**form {

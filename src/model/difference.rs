@@ -252,17 +252,22 @@ fn leaves(path: &str, before: &Aval, after: &Aval, table: &Table, found: &mut Ve
     // An array of old keys has their words as a dimension more.
     let are_keys = before.prng.is_some() != after.prng.is_some();
     for component in &table.leaf {
-        let [before, after] = both(*component);
+        let [then, now] = both(*component);
         let follows = match component {
             // A bool of Python is weak because it's no array, and no key is.
             LeafComponent::WeakType => are_keys || are_bools && is_placed_otherwise,
             LeafComponent::Shape => are_keys,
             _ => false,
         };
-        if before != after && !follows {
+        if then != now && !follows {
             let is_spelling = *component == LeafComponent::Sharding && is_same_place();
             let word = if is_spelling { SPELLING } else { leaf_word(*component) };
-            found.push(Difference::new(path, word, before, after));
+            let is_left = |aval: &Aval| aval.placement.as_ref().is_some_and(|at| at.moved_off.is_some());
+            let said = |facet: Facet<'_>, aval| match component {
+                LeafComponent::Mesh if is_left(aval) => format!("{facet}, moved off it"),
+                _ => facet.to_string(),
+            };
+            found.push(Difference::new(path, word, said(then, before), said(now, after)));
         }
     }
 }

@@ -40,9 +40,7 @@ impl<'a> Facet<'a> {
             },
             LeafComponent::WrittenSharding => Self::Place(placement.as_ref().map(Placement::as_sharding)),
             LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
-            LeafComponent::Mesh => {
-                Self::Place(placement.as_ref().and_then(|at| Some(sharding_type(at.sharding.as_ref()?))))
-            }
+            LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(sharding_type(at.mesh()?)))),
             LeafComponent::MemoryKind => {
                 // The aval of keys has none.
                 let at = placement.as_ref().filter(|_| prng.is_none());

@@ -51,6 +51,11 @@ chosen = jax.jit(lambda x, spec: jax.lax.with_sharding_constraint(x, NamedShardi
 for spec in (P("data"), P("model"), P("data"), P(("data", "model"))):
     print(chosen(np.ones((8, 4), np.float32), spec).shape)
 train(auto, auto)
+# With a device, and no sharding, device_put leaves the mesh in the type.
+evaluated = jax.jit(lambda x: x * 6)
+spread = jax.device_put(np.ones((8, 4), np.float32), over)
+for place in (jax.sharding.SingleDeviceSharding(jax.devices()[0]), *jax.devices()[1:3], over):
+    print(evaluated(jax.device_put(spread, place)).sum())
 if hasattr(jax, "set_mesh"):
     moved = jax.jit(lambda x: x * 5, in_shardings=over)
     print(moved(np.ones((16, 4), np.float32)).sharding.spec, moved(jnp.ones((16, 4))).sharding.spec)

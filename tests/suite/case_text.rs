@@ -108,6 +108,14 @@ fn verdicts_are_read(#[case] yaml: &str, #[case] verdict: Verdict) {
     "{steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {sharding: {mesh: {y: 1}, explicit: [x]}}}}]}}]}",
     "the mesh has no axis `x`"
 )]
+#[case(
+    "{devices: 2, steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {device: 1, moved_off: {mesh: {x: 2}}}}}]}}]}",
+    "write `committed: true` and `device`"
+)]
+#[case(
+    "{devices: 2, steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {committed: true, moved_off: {mesh: {x: 2}, spec: [y]}}}}]}}]}",
+    "the mesh has no axis `y`"
+)]
 fn what_cannot_run_is_refused(#[case] yaml: &str, #[case] reason: &str) {
     let error = from_yaml::<Case>(yaml).unwrap().validate().unwrap_err().to_string();
     assert!(error.contains(reason), "{error}");

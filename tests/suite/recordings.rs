@@ -146,7 +146,6 @@ fn a_program_is_predicted(
         "training_sharded",
         "threads_and_effects",
         "nested_calls",
-        "meshes",
         "references",
         "statics_and_data",
         "library_functions",
@@ -170,6 +169,15 @@ fn a_program_is_predicted(
     #[values(NEWEST, "0.4.30")] version: &str,
 ) {
     record(program, version);
+}
+
+/// What is moved off a mesh by a device and no sharding has the mesh in its type, since jax 0.5.
+#[rstest]
+fn a_mesh_stays_in_the_type(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("meshes", version);
+    let moved = explained.to_mend().into_iter().filter(|pattern| pattern.id == "moved-off-a-mesh");
+    let expected = if version == NEWEST { 1 } else { 0 };
+    assert_eq!(moved.map(|pattern| pattern.calls.len()).sum::<usize>(), expected, "{}", text(&explained, Style::PLAIN));
 }
 
 /// An object is said by what it holds if `==` looks at that, and is another one if nothing but itself finds it.

@@ -219,6 +219,10 @@ def _placed(value: jax.Array, parts: dict[str, Any], placement: dict[str, Any]) 
     if placement.get("layout"):
         place = _layout(tuple(placement["layout"]), place)
     with enable_x64(True) if parts["dtype"] in WIDE else contextlib.nullcontext():
+        if placement.get("moved_off"):
+            # Given as a device and no sharding, it leaves the type as it is.
+            value = jax.device_put(value, sharding({"sharding": placement["moved_off"]}))
+            return jax.device_put(value, _device(placement.get("device", 0)))
         return value if place is None else jax.device_put(value, place)
 
 

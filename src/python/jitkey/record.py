@@ -227,9 +227,23 @@ def _placeholder(value: jax.ShapeDtypeStruct) -> Any:
 
 def _array(value: jax.Array) -> Any:
     aval, place = written_aval(value), placement(value.sharding)
+    if list(place) == ["device"]:
+        place |= _type_kept(value.aval)
     if value._committed and list(place) == ["device"]:
         return f"{aval}@{place['device']}"
     return aval if place == {"device": 0} else {"array": {"aval": aval, "placement": place}}
+
+
+def _type_kept(aval: Any) -> dict[str, Any]:
+    """The mesh that the type of an array has kept which `jax.device_put` moved to a device."""
+    typed, space = getattr(aval, "sharding", None), getattr(aval, "memory_space", None)
+    if getattr(space, "name", "Device") != "Device":
+        raise Unsupported("recording an array that was moved out of the host's memory and has it in its type")
+    if typed is None or typed.mesh.empty:
+        return {}
+    if explicit_axes(typed.mesh):
+        raise Unsupported("recording an array that was moved off a mesh of Explicit axes")
+    return {"committed": True, "moved_off": _named_sharding(typed)}
 
 
 def placement(sharding: jax.sharding.Sharding) -> dict[str, Any]:

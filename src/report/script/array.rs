@@ -50,6 +50,10 @@ impl Writer<'_> {
             let device = format!("jax.default_device({})", device(placement.device));
             made = format!("{}({device}, lambda: {made})", self.helper("within"));
         }
+        if let Some(mesh) = &placement.moved_off {
+            let before = Placement { sharding: Some(mesh.clone()), ..Placement::default() };
+            made = format!("jax.device_put({made}, {})", sharding(&before));
+        }
         if let Some(place) = self.place(placement) {
             made = format!("jax.device_put({made}, {place})");
         }
