@@ -130,6 +130,8 @@ pub struct Simulation<'c> {
     pub(super) explains: bool,
     /// Those of the call that is being served.
     pub(super) explanations: Vec<Explanation>,
+    /// The program whose key is nearest to that of the call that is being served, if that is traced.
+    pub(super) nearest_trace: Option<Program>,
     /// The functions that loops were given, where misses are explained, and those of the loop that is called now.
     pub(super) given: Given,
     pub(super) given_now: Functions,
@@ -179,6 +181,7 @@ impl<'c> Simulation<'c> {
             is_last: false,
             explains,
             explanations,
+            nearest_trace: None,
             given: Given::default(),
             given_now: Functions::default(),
         })
@@ -297,6 +300,7 @@ impl<'c> Simulation<'c> {
     /// What was noted for the call. A key that isn't there is no miss of its layer where nothing is made for it, as when a
     /// wrapper's body is found in another table.
     pub(super) fn explanations(&mut self, verdict: &Verdict) -> Vec<Explanation> {
+        self.nearest_trace = None;
         let mut explanations = std::mem::take(&mut self.explanations);
         if let Verdict::Missed(missed) = verdict {
             explanations.retain(|explanation| missed.contains(explanation.layer));

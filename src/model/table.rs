@@ -199,25 +199,24 @@ impl Entries {
         self.shelves.iter().flat_map(|shelf| &shelf.entries)
     }
 
-    /// The call whose key has the fewest differences from `key`, the last of several, and the differences; of those with
-    /// `program` alone, if one is given. The keys of other functions are looked at if there are none of this one, and if they
-    /// look the same. `alike` says how much else an earlier call has in common with this one, which counts more.
+    /// The entry whose key has the fewest differences from `key`, the last of several, of those whose program `is_of` what is asked
+    /// for. The keys of other functions are looked at if there are none of this one, and if they look the same. `alike` says how much else an earlier call has in common with this one, which counts more.
     pub fn nearest(
         &self,
         function: &Obj,
         table: &Table,
         key: &Key,
-        program: Option<Program>,
         call: usize,
         alike: impl Fn(usize) -> usize,
-    ) -> Result<Option<(usize, Vec<Difference>)>, Raised> {
+        is_of: impl Fn(Program) -> bool,
+    ) -> Result<Option<Nearest>, Raised> {
         let by = table.function;
         let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
         let now = python::repr(function);
         let looks_same = |shelf: &&Shelf| shelf.called.as_ref() == Some(&now);
         let others =
             self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same).filter(|_| mine.is_none());
-        let mut nearest: Option<(Rank, usize, Vec<Difference>)> = None;
+        let mut nearest: Option<(Rank, Nearest)> = None;
         for shelf in mine.into_iter().chain(others) {
             let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
                 let (before, after) = match owner_of(function).filter(|of| shelf.is_of(of)) {
@@ -231,7 +230,7 @@ impl Entries {
                 Difference::new("", "function", before, after)
             });
             // What another function of the same loop has left in this very call is nothing earlier.
-            let is_one = |entry: &&Entry| entry.call != call && program.is_none_or(|program| entry.program == program);
+            let is_one = |entry: &&Entry| entry.call != call && is_of(entry.program);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
                 let (found, far) = key.differences(&entry.key, table);
                 let far = far + usize::from(other.is_some());
@@ -245,7 +244,7 @@ impl Entries {
                 let rank = (entry.program == NEVER_FAST, says_nothing, of_another, Reverse(alike), far);
                 leave_out_what_is_inside(&mut differences);
                 let is_all_but_equal = alike == 0 && rank == (false, false, 0, Reverse(0), 1);
-                let is_nearer = nearest.as_ref().is_none_or(|(known, call, beside)| {
+                let is_nearer = nearest.as_ref().is_none_or(|(known, Nearest { call, differences: beside, .. })| {
                     let is_like = (rank.0, rank.1, rank.2, rank.3) == (known.0, known.1, known.2, known.3);
                     // However much a part has lost, another key that differs in it and elsewhere is farther.
                     if is_like && is_less(&differences, beside) {
@@ -257,7 +256,7 @@ impl Entries {
                     }
                 });
                 if is_nearer {
-                    nearest = Some((rank, entry.call, differences));
+                    nearest = Some((rank, Nearest { call: entry.call, program: entry.program, differences }));
                 }
                 if is_all_but_equal {
                     // The rest of this function's are of earlier calls, and none can be nearer.
@@ -265,9 +264,9 @@ impl Entries {
                 }
             }
         }
-        Ok(nearest.map(|(_, call, mut differences)| {
-            key.leave_out_widths(&mut differences, table);
-            (call, differences)
+        Ok(nearest.map(|(_, mut nearest)| {
+            key.leave_out_widths(&mut nearest.differences, table);
+            nearest
         }))
     }
 
@@ -291,6 +290,15 @@ impl Entries {
             }
         }
     }
+}
+
+/// An entry that is nearest to a key that wasn't found.
+pub struct Nearest {
+    /// The call that filed it.
+    pub call: usize,
+    pub program: Program,
+    /// How the keys differ.
+    pub differences: Vec<Difference>,
 }
 
 /// Whether these are at some of the places of the others, and those at more.

@@ -12,7 +12,7 @@ use super::library::not_held_weakly;
 use super::object::{Kind, Obj, Raised};
 use super::predict::{ModelError, Simulation};
 use super::running::{devices, placements_agree, returning_raises};
-use super::table::{NEVER_FAST, Program};
+use super::table::{NEVER_FAST, Nearest, Program};
 use super::transform::leaf_has_tangent;
 use crate::case::{Effect, JitOptions, Layer, LayerSet, Name, Value, Via};
 use crate::spec::{ArgumentStyle, KeyedBy, Profile, Table, TableName};
@@ -151,13 +151,21 @@ impl<'c> Simulation<'c> {
     }
 
     /// Notes of a call that missed the fast path alone, whose key is `key`, how it differs from those that led to the program
-    /// which the tables below have for it: the keys of other programs say nothing.
+    /// which the tables below have for it: the keys of other programs say nothing. Of one that was traced, which of the calls that
+    /// use the nearest program is nearest.
     pub(super) fn explain_dispatch(
         &mut self,
         function: &Obj,
         key: Option<&Key>,
         served: &Result<Served, Raised>,
     ) -> Result<(), Raised> {
+        let traced = self.nearest_trace.take();
+        if let (Some(program), Some(key), Some((i, table))) = (traced, key, self.table(TableName::Dispatch))
+            && let Some(nearest) = self.nearest(i, table, function, key, |other| self.is_of_trace(other, program))?
+        {
+            let of_trace = self.explanations.iter_mut().find(|explanation| explanation.layer == Layer::Trace);
+            of_trace.into_iter().for_each(|explanation| explanation.nearest = nearest.call);
+        }
         if let (true, Some(key), Ok(Served { program: Some(program), missed, .. })) = (self.explains, key, served)
             && missed.is_empty()
             && let Some((i, table)) = self.table(TableName::Dispatch)
@@ -184,13 +192,28 @@ impl<'c> Simulation<'c> {
             TableName::Compile => Layer::Compile,
             TableName::Infer | TableName::Resources | TableName::Persistent => return Ok(()),
         };
-        let alike = |call| self.shared_functions(call);
-        if let Some((nearest, differences)) =
-            self.tables[i].nearest(function, table, key, program, self.calls, alike)?
-        {
-            self.explanations.push(Explanation { layer, nearest, differences });
+        let is_of = |other| program.is_none_or(|program| other == program);
+        if let Some(Nearest { call, program, differences }) = self.nearest(i, table, function, key, is_of)? {
+            self.explanations.push(Explanation { layer, nearest: call, differences });
+            self.nearest_trace = Some(program).filter(|_| layer == Layer::Trace).or(self.nearest_trace);
         }
         Ok(())
+    }
+
+    fn nearest(
+        &self,
+        i: usize,
+        table: &Table,
+        function: &Obj,
+        key: &Key,
+        is_of: impl Fn(Program) -> bool,
+    ) -> Result<Option<Nearest>, Raised> {
+        self.tables[i].nearest(function, table, key, self.calls, |call| self.shared_functions(call), is_of)
+    }
+
+    /// Whether a program of the fast path was made from what was traced as `traced`.
+    fn is_of_trace(&self, program: Program, traced: Program) -> bool {
+        ![program, traced].contains(&NEVER_FAST) && Rc::ptr_eq(self.digest(program), self.digest(traced))
     }
 
     /// The tables below the fast path, down to the deepest that is asked for.

@@ -1,5 +1,6 @@
 //! Which earlier call a miss is compared with, and in what words the two differ.
 
+use jitkey::case::Layer;
 use jitkey::explain::{Explained, Nearest, Recording};
 use rstest::rstest;
 
@@ -188,6 +189,22 @@ fn a_static_value_has_a_text(
     });
     let explained = read(&lines);
     assert_eq!(said(&explained), (vec![difference.to_owned()], vec![cause]), "{explained:#?}");
+}
+
+/// Of the calls that use a program, the one is nearest that has most in common with what the layers below look at.
+#[rstest]
+#[case::the_second([1, 1], 2)]
+#[case::the_first([0, 0], 1)]
+fn who_uses_a_program_is_nearest(#[case] devices: [u32; 2], #[case] nearest: usize) {
+    let [w, x] = devices;
+    let arguments = [
+        r#""f32[2]@0", "f32[4]@0""#.to_owned(),
+        r#""f32[2]@1", "f32[4]@1""#.to_owned(),
+        format!(r#""f32[2]@{w}", "f32[5]@{x}""#),
+    ];
+    let explained = read(&arguments.map(|args| call("jax.jit", &args, "")));
+    let explanation = explained.calls[2].explanation().unwrap();
+    assert_eq!((explanation.layer, explanation.nearest), (Layer::Trace, Nearest::Call(nearest)), "{explained:#?}");
 }
 
 /// The same of what a static field holds.
