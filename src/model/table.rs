@@ -216,8 +216,11 @@ impl Entries {
         let looks_same = |shelf: &&Shelf| shelf.called.as_ref() == Some(&now);
         let others =
             self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same).filter(|_| mine.is_none());
+        // Those of the last calls come first.
+        let mut shelves: Vec<&Shelf> = mine.into_iter().chain(others).collect();
+        shelves.sort_by_key(|shelf| Reverse(shelf.entries.last().map(|entry| entry.call)));
         let mut nearest: Option<(Rank, Nearest)> = None;
-        for shelf in mine.into_iter().chain(others) {
+        'shelves: for shelf in shelves {
             let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
                 let (before, after) = match owner_of(function).filter(|of| shelf.is_of(of)) {
                     Some(of) => {
@@ -259,8 +262,8 @@ impl Entries {
                     nearest = Some((rank, Nearest { call: entry.call, program: entry.program, differences }));
                 }
                 if is_all_but_equal {
-                    // The rest of this function's are of earlier calls, and none can be nearer.
-                    break;
+                    // The rest are of earlier calls, and none can be nearer.
+                    break 'shelves;
                 }
             }
         }

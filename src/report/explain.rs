@@ -491,6 +491,9 @@ pub(super) fn beside(pattern: &Pattern) -> String {
     match (pattern.saves, pattern.compiles) {
         (saves, compiles) if saves == compiles => String::new(),
         (0, _) => " (beside other causes)".to_owned(),
+        (saves, compiles) if saves == compiles + 1 => {
+            " (without it a later one would find its program, too)".to_owned()
+        }
         (saves, compiles) if saves > compiles => {
             format!(" (without it {} later ones would find their program, too)", saves - compiles)
         }
