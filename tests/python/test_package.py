@@ -231,6 +231,22 @@ def test_a_copy_of_a_jitted_function_runs(tmp_path):
         assert copy.copy(step)(1) == copy.deepcopy(held)["step"](1) == 2
 
 
+def test_what_is_jitted_for_a_layout_has_no_prediction(tmp_path):
+    import jax.experimental.layout as layouts
+
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    format = getattr(layouts, "Format", layouts.Layout)
+    order = getattr(layouts, "DeviceLocalLayout", layouts.Layout).AUTO
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        for asked in (place, format(order, place)):
+            with contextlib.suppress(ValueError):  # Only what is compiled ahead can leave the choice to XLA.
+                jax.jit(lambda x: x, in_shardings=asked)(jnp.ones((2, 2)))
+    *_, with_a_sharding, with_a_layout = (line for line in file.read_text().splitlines() if '"api"' in line)
+    assert '"call"' in with_a_sharding and "jitted for a layout" not in with_a_sharding
+    assert "jitted for a layout" in with_a_layout
+
+
 def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event))

@@ -280,18 +280,23 @@ fn what_is_made_anew_with_a_function_is_made_once(
     assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.starts_with(fix), "{explained:#?}");
 }
 
+/// A call of a method, which was made anew and jitted anew in call 2.
+fn of_method(number: u32, objects: &str, more: &str, arg: &str) -> String {
+    let gone = if number == 1 { "" } else { r#""dropped": ["m_1"], "ended": ["w_1"], "# };
+    format!(
+        r#"{{{gone} "api": "jax.jit", "name": "run", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{number}",
+            "objects": {{{objects}}}, {more} "call": {{"function": {{"ref": "m_{number}"}}, "args": ["{arg}"]}}}}"#
+    )
+}
+
 /// Of a method whose object is gone the recording still has what that held.
 #[test]
 fn a_method_of_an_object_that_is_gone() {
-    let of = |object: u32| {
-        let gone = if object == 1 { "" } else { r#""dropped": ["m_1"], "ended": ["w_1"], "# };
-        format!(
-            r#"{{{gone} "api": "jax.jit", "name": "run", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{object}",
-                "objects": {{"net_{object}": {{"object": {{"called": "<Net width={object}>"}}}},
-                             "m_{object}": {{"method": {{"of": {{"ref": "net_{object}"}}, "name": "lib.<locals>.Net.run"}}}}}},
-                "outside": {{"m_{object}": {{"self.width": "{object}", "self.depth": "3"}}}},
-                "call": {{"function": {{"ref": "m_{object}"}}, "args": ["f32[2]"]}}}}"#
-        )
+    let of = |number: u32| {
+        let net = format!(r#""net_{number}": {{"object": {{"called": "<Net width={number}>"}}}}"#);
+        let name = format!(r#"{{"of": {{"ref": "net_{number}"}}, "name": "lib.<locals>.Net.run"}}"#);
+        let outside = format!(r#""outside": {{"m_{number}": {{"self.width": "{number}", "self.depth": "3"}}}},"#);
+        of_method(number, &format!(r#"{net}, "m_{number}": {{"method": {name}}}"#), &outside, "f32[2]")
     };
     let explained = read(&[of(1), of(2)]);
     let again = &explained.calls[1];
@@ -309,14 +314,10 @@ fn a_method_of_an_object_that_is_gone() {
 /// The same of an object that is still there.
 #[test]
 fn a_method_that_is_gone_of_an_object_that_is_not() {
-    let of = |method: u32| {
-        let gone = if method == 1 { "" } else { r#""dropped": ["m_1"], "ended": ["w_1"], "# };
-        format!(
-            r#"{{{gone} "api": "jax.jit", "name": "run", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}], "wrapper": "w_{method}",
-                "objects": {{"net_1": {{"object": {{"called": "<Net>"}}}},
-                             "m_{method}": {{"method": {{"of": {{"ref": "net_1"}}, "name": "Net.run"}}}}}},
-                "call": {{"function": {{"ref": "m_{method}"}}, "args": ["f32[{method}]"]}}}}"#,
-        )
+    let of = |number: u32| {
+        let net = r#""net_1": {"object": {"called": "<Net>"}}"#;
+        let name = r#"{"of": {"ref": "net_1"}, "name": "Net.run"}"#;
+        of_method(number, &format!(r#"{net}, "m_{number}": {{"method": {name}}}"#), "", &format!("f32[{number}]"))
     };
     let explained = read(&[of(1), of(2)]);
     let again = &explained.calls[1];

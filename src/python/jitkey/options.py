@@ -57,6 +57,8 @@ def jit_options(wrapper: Any, args: Any = None) -> dict[str, Any]:
         options["compiler_options"] = {
             name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs
         }
+    if any(layout is not None for layout in (*info.in_layouts_leaves, *info.out_layouts_leaves)):
+        raise Unsupported("recording a function that is jitted for a layout")
     leaves = [*info.in_shardings_leaves, *info.out_shardings_leaves]
     has_trees = info.user_specified_in_shardings and info.in_shardings_treedef.num_nodes > len(info.in_shardings_leaves) + 1
     has_specs = any(isinstance(leaf, jax.sharding.PartitionSpec) for leaf in leaves)
