@@ -200,7 +200,8 @@ impl Entries {
     }
 
     /// The entry whose key has the fewest differences from `key`, the last of several, of those whose program `is_of` what is asked
-    /// for. The keys of other functions are looked at if there are none of this one, and if they look the same. `alike` says how much else an earlier call has in common with this one, which counts more.
+    /// for. The keys of other functions are looked at if there are none of this one, and if they look the same. `alike` says how
+    /// much else an earlier call has in common with this one, which counts more.
     pub fn nearest(
         &self,
         function: &Obj,
