@@ -76,7 +76,7 @@ impl Placement {
 
     /// The mesh that its type has, as far as it has any.
     #[must_use]
-    pub fn mesh(&self) -> Option<&Sharding> {
+    pub fn mesh_of_type(&self) -> Option<&Sharding> {
         self.moved_off.as_deref().or(self.sharding.as_deref())
     }
 

@@ -313,12 +313,7 @@ impl<'c> Checker<'c> {
             if at.committed || at.layout.is_some() || at.moved_off.is_some() {
                 return Err(CaseError::Sharding { place: place.to_string() });
             }
-            if at.device >= self.case.devices {
-                return Err(CaseError::Device { place: place.to_string(), device: at.device });
-            }
-            if let Some(named) = &at.sharding {
-                sharding(place, named)?;
-            }
+            self.placement(place, at)?;
         }
         Ok(())
     }

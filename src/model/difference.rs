@@ -262,12 +262,7 @@ fn leaves(path: &str, before: &Aval, after: &Aval, table: &Table, found: &mut Ve
         if then != now && !follows {
             let is_spelling = *component == LeafComponent::Sharding && is_same_place();
             let word = if is_spelling { SPELLING } else { leaf_word(*component) };
-            let is_left = |aval: &Aval| aval.placement.as_ref().is_some_and(|at| at.moved_off.is_some());
-            let said = |facet: Facet<'_>, aval| match component {
-                LeafComponent::Mesh if is_left(aval) => format!("{facet}, moved off it"),
-                _ => facet.to_string(),
-            };
-            found.push(Difference::new(path, word, said(then, before), said(now, after)));
+            found.push(Difference::new(path, word, then.said_of(*component, before), now.said_of(*component, after)));
         }
     }
 }

@@ -40,7 +40,9 @@ impl<'a> Facet<'a> {
             },
             LeafComponent::WrittenSharding => Self::Place(placement.as_ref().map(Placement::as_sharding)),
             LeafComponent::Layout => Self::Place(placement.as_ref().and_then(layout)),
-            LeafComponent::Mesh => Self::Place(placement.as_ref().and_then(|at| Some(sharding_type(at.mesh()?)))),
+            LeafComponent::Mesh => {
+                Self::Place(placement.as_ref().and_then(|at| Some(sharding_type(at.mesh_of_type()?))))
+            }
             LeafComponent::MemoryKind => {
                 // The aval of keys has none.
                 let at = placement.as_ref().filter(|_| prng.is_none());
@@ -51,6 +53,12 @@ impl<'a> Facet<'a> {
             LeafComponent::Partition => Self::Place(placement.as_ref().and_then(partition)),
             LeafComponent::Device => Self::Devices(devices(placement.as_ref())),
         }
+    }
+
+    /// What explanations say of it: the mesh that a type keeps is one that the array was moved off.
+    pub fn said_of(&self, component: LeafComponent, aval: &Aval) -> String {
+        let is_moved = aval.placement.as_ref().is_some_and(|at| at.moved_off.is_some());
+        if component == LeafComponent::Mesh && is_moved { format!("{self}, moved off it") } else { self.to_string() }
     }
 }
 

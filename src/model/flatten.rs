@@ -211,12 +211,6 @@ impl Flattener<'_> {
 
     /// What nnx makes of one of its Modules or a reference that was met before: a reference to its first place.
     fn shared(&mut self, obj: &Obj) -> Option<Open> {
-        let first = self.shared_with(obj)?;
-        let data = vec![(Label::Data("shared"), Rc::new(Kind::Int(first.into())))];
-        Some(Open::new(NodeKind::Shared, Vec::new(), data).with(|more| more.in_tuple = true))
-    }
-
-    fn shared_with(&mut self, obj: &Obj) -> Option<i64> {
         let is_node = match &**obj {
             Kind::Record { class, .. } => matches!(class.root(), Class::NnxModule { .. }),
             Kind::ArrayRef(_) => self.how.walked_by_nnx,
@@ -225,11 +219,12 @@ impl Flattener<'_> {
         if !is_node {
             return None;
         }
-        let met = self.modules.iter().position(|module| python::is(module, obj));
-        if met.is_none() {
+        let Some(first) = self.modules.iter().position(|module| python::is(module, obj)) else {
             self.modules.push(obj.clone());
-        }
-        met.and_then(|first| first.try_into().ok())
+            return None;
+        };
+        let data = vec![(Label::Data("shared"), Rc::new(Kind::Int((first as i64).into())))];
+        Some(Open::new(NodeKind::Shared, Vec::new(), data).with(|more| more.in_tuple = true))
     }
 
     /// The node that `obj` is; `None` for a leaf.
