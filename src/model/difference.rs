@@ -5,11 +5,12 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::apart::{DEPTH, apart, objects_told_apart};
+use super::distance::distance;
 use super::facet::{Facet, leaf_word};
 use super::key::{CONTEXT, Key, below_the_fast_path, static_difference};
 use super::leaf::Aval;
 use super::object::{Kind, Obj};
-use super::parts::{LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, SURROUNDINGS, X64};
+use super::parts::{FLAGS, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, SURROUNDINGS, X64, other_flags};
 use super::python;
 use super::tree_difference::{Compared, compared};
 use super::treedef::Treedef;
@@ -165,9 +166,7 @@ impl Key {
                 _ => {}
             }
         }
-        let is_flagged = found.iter().any(|found| found.component == X64);
-        let own = found.iter().filter(|found| !(is_flagged && found.is_of_width()));
-        let far = own.map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable;
+        let far = distance(&found, incomparable);
         (found, far)
     }
 
@@ -183,18 +182,6 @@ impl Key {
     }
 }
 
-/// What is built otherwise, and each leaf in it, says more than a leaf that differs in its dtype and how weak that is: of a container
-/// of another kind high up nothing is alike.
-const BUILT_OTHERWISE: usize = 3;
-
-/// How much a difference says.
-fn weight(difference: &Difference) -> usize {
-    match difference.component.as_str() {
-        "structure" | ARGUMENT => BUILT_OTHERWISE,
-        _ => 1,
-    }
-}
-
 /// The word of a tree for what is none.
 const LEAF: &str = "leaf";
 
@@ -202,17 +189,20 @@ const LEAF: &str = "leaf";
 const NONE: &str = "None";
 
 /// The component of a static argument or leaf that is another one.
-const STATIC_VALUE: &str = "static value";
+pub(super) const STATIC_VALUE: &str = "static value";
 
 /// Adds in which way the part at `path` of the later key is another than its counterpart in the earlier one.
 fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Table, found: &mut Vec<Difference>) {
     match (before, after) {
-        (Some(Piece::Plain(name, before)), Piece::Plain(_, after)) if before != after => {
-            found.push(match *name {
-                PROGRAM => Difference::new("", name, "that of the earlier call", "another"),
-                _ => Difference::new("", name, before, after),
-            });
-        }
+        (Some(Piece::Plain(name, before)), Piece::Plain(_, after)) if before != after => match (*name, before, after) {
+            (PROGRAM, ..) => found.push(Difference::new("", name, "that of the earlier call", "another")),
+            (FLAGS, Plain::Texts(before), Plain::Texts(after)) => {
+                found.extend(
+                    other_flags(before, after).iter().map(|[before, after]| Difference::new("", FLAGS, before, after)),
+                );
+            }
+            _ => found.push(Difference::new("", name, before, after)),
+        },
         (None, Piece::Plain(name, after)) => found.push(Difference::new("", name, "none", after)),
         (Some(Piece::Leaf(before)), Piece::Leaf(after)) => leaves(path, before, after, table, found),
         (Some(Piece::Static(before, by)), Piece::Static(after, _)) => match static_difference(before, after, *by) {

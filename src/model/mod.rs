@@ -22,6 +22,7 @@ mod called;
 mod compiled;
 mod difference;
 mod digest;
+mod distance;
 mod eager;
 mod events;
 mod facet;

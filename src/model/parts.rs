@@ -1,6 +1,7 @@
 //! The parts of a key that the model itself compares, in words for a reader.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::ambient::{Ambient, Mesh};
@@ -73,7 +74,8 @@ const DEFAULT_DEVICE: &str = "default device";
 const MESH: &str = "mesh around the call";
 const SET_MESH: &str = "jax.set_mesh";
 const COMPUTE_ON: &str = "compute_on";
-const FLAGS: &str = "flags";
+/// The part that is what else `jax.config` says: each flag that is set, with its value.
+pub(super) const FLAGS: &str = "flags";
 
 /// The part that says which leaves of a partition are arrays.
 pub(super) const MASK: &str = "which leaves are arrays";
@@ -231,6 +233,17 @@ fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient
             plain(FLAGS, Cow::Borrowed(flags))
         }
     }
+}
+
+/// Each flag that is another one, before and after, with its value.
+pub(super) fn other_flags(before: &[String], after: &[String]) -> Vec<[String; 2]> {
+    fn by_name(texts: &[String]) -> BTreeMap<&str, &str> {
+        texts.iter().map(|text| (text.split_once('=').map_or(text.as_str(), |(name, _)| name), text.as_str())).collect()
+    }
+    let (before, after) = (by_name(before), by_name(after));
+    let names: BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
+    let both = names.into_iter().map(|name| [&before, &after].map(|flags| *flags.get(name).unwrap_or(&"unset")));
+    both.filter(|[before, after]| before != after).map(|both| both.map(str::to_owned)).collect()
 }
 
 /// A mesh in words, with its devices or without.

@@ -361,6 +361,11 @@ fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version
         changed("call 24 of loss", "Named.rate: 0.25 was 0.5"),
         changed("call 25 of loss", "Task.weight: 2.0 was 1.0"),
         changed("call 26 of loss", "Task.config.rate: 0.25 was 0.5"),
+        // Objects that are called, whose methods are, and that a partial gives its function.
+        changed("call 32 of Halved", "Halved.gain: 0.25 was 0.5"),
+        changed("call 33 of energy", "Layer.gain: 0.25 was 0.5"),
+        changed("call 34 of partial of energy", "Layer.gain: 0.25 was 0.5"),
+        changed("call 35 of grad of energy", "Layer.gain: 0.25 was 0.5"),
     ];
     assert_eq!(said, expected);
 }

@@ -149,6 +149,7 @@ fn each_cause_is_tried() {
 #[case::too_many_places(Untried::Places)]
 #[case::like_another(Untried::Like(2))]
 #[case::others(Untried::Others(64))]
+#[case::found_by_nobody(Untried::Again)]
 fn what_is_not_tried_says_why(#[case] expected: Untried) {
     let with_effect = |line: String| line.replacen('{', r#"{"effect": "unordered", "#, 1);
     let lines: Vec<_> = match expected {
@@ -156,6 +157,9 @@ fn what_is_not_tried_says_why(#[case] expected: Untried) {
         Untried::Places => ["f32", "i32"]
             .map(|dtype| call(&format!("[{}]", vec![format!(r#""{dtype}[2]""#); 70].join(", ")), "", TRACED))
             .into(),
+        Untried::Again => {
+            [r#"{"float": "nan"}"#, "2.0"].map(|number| call(number, r#""static_argnums": [0]"#, TRACED)).into()
+        }
         Untried::Like(_) => [2, 3, 4].map(|n| call(&format!(r#""f32[{n}]""#), "", TRACED)).into(),
         _ => {
             let of = |i: usize, n: usize| {

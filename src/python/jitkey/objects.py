@@ -234,20 +234,20 @@ class Objects(Graphs):
         self.used.add(name)
         return {"ref": name}
 
-    def reads(self, value: Any, attributes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    def reads(self, value: Any, attributes: frozenset[str], *, is_identity: bool) -> Iterator[tuple[str, str]]:
         """What an object holds under these names, by their paths. What can't be said in few words is told from what was there before
-        by its number, if the object is compared by identity: of others that are equal it can't be told."""
-        made, is_told = type(value), is_cell(value)
+        by its number, if a key has the object by its identity: of others that are equal it can't be told."""
+        made = type(value)
         if len(self._parts) >= ARRAYS:
             self._parts.clear()
-        for path in attributes:
+        for path in sorted(attributes):
             part = value
             for attribute in path.split("."):
                 part = held_as(part, attribute)
                 if part is NOTHING:
                     break
             else:
-                if is_told or is_plain(part):
+                if is_identity or is_plain(part):
                     yield f"{made.__name__}.{path}", self._part_text((id(value), path), part)
 
     def _part_text(self, place: tuple[int, str], part: Any) -> str:
@@ -422,8 +422,12 @@ def is_open(value: Any) -> bool:
 
 def is_cell(value: Any) -> bool:
     """Whether it is compared by identity, and what it holds can be looked at."""
-    made = type(value)
-    return made.__eq__ is object.__eq__ and made.__hash__ is object.__hash__ and is_open(value)
+    return is_by_identity(type(value)) and is_open(value)
+
+
+def is_by_identity(made: type) -> bool:
+    """Whether the instances of the class are compared by their identity."""
+    return made.__eq__ is object.__eq__ and made.__hash__ is object.__hash__
 
 
 def _token(part: Any) -> Any:

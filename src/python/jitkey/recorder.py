@@ -33,11 +33,11 @@ from . import environment, hooks
 from .errors import Unsupported, describe
 from .hooks import local
 from .known import MEMORY_KIND, Alike, Known, Signature, is_known_by_type, parts_of_sharding
-from .objects import Objects, is_open, taken
+from .objects import Objects, is_by_identity, is_open, taken
 from .observe import LAYERS
 from .parameters import NAME
 from .record import is_module
-from .source import asked_by, caller, code, codes, place, programs_line
+from .source import asked_by, caller, code, codes, owners, place, programs_line
 from .surroundings import Surroundings
 from .texts import is_plain
 from .wrappers import Wrapper, wrapper_of
@@ -384,16 +384,20 @@ class Recording:
         return key
 
     def _reads(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[tuple[str, str], ...]:
-        """What the function reads of its static arguments and of the object whose method it is, where no key sees it."""
-        function = wrapped.function()
-        owners = [function.__self__] if type(function) is types.MethodType else []
-        numbers, names = wrapped.statics(args)
-        if not (owners or numbers or names):
-            return ()
-        statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+        """What the function reads of its static arguments and of the objects that it is called with besides, where no key sees it."""
         try:
-            opened = [value for value in [*owners, *statics] if is_open(value)]
-            return tuple(read for value in opened for read in self._objects.reads(value, wrapped.reads(type(value))))
+            opened = list(owners(wrapped.function()))
+            numbers, names = wrapped.statics(args)
+            if numbers or names:
+                statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+                opened += [(value, is_by_identity(type(value))) for value in statics if is_open(value)]
+            return tuple(
+                read
+                for value, is_identity in opened
+                for read in self._objects.reads(
+                    value, wrapped.reads(type(value), is_identity=is_identity), is_identity=is_identity
+                )
+            )
         except Exception:  # What is looked at raises.
             return ()
 

@@ -10,7 +10,7 @@ import re
 import sys
 import sysconfig
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -86,7 +86,14 @@ NOTHING: Any = object()
 
 def body(function: Any) -> Any:
     """The Python function inside partials, methods and wrappers, those that jax makes included (`jax.grad`)."""
+    *_, inner = layers(function)
+    return inner
+
+
+def layers(function: Any) -> Iterator[Any]:
+    """The function, and what is in it, from the outermost to the innermost."""
     for _ in range(16):
+        yield function
         if isinstance(function, functools.partial):
             function = function.func
         elif isinstance(function, types.MethodType):
@@ -99,8 +106,22 @@ def body(function: Any) -> Any:
             # A copy of a jitted function has no attributes.
             function = function.__getstate__().get("fun")
         else:
-            break
-    return function
+            return
+    yield function
+
+
+def owners(function: Any) -> Iterator[tuple[Any, bool]]:
+    """What the function is called with that is no argument, and whether a key has it by its identity: the object whose method it is,
+    what a partial gives it, and the object that is called."""
+    if type(function) is types.FunctionType and not function.__dict__:
+        return
+    for layer in layers(function):
+        if isinstance(layer, functools.partial):
+            yield from ((given, True) for given in (*layer.args, *layer.keywords.values()))
+        elif isinstance(layer, types.MethodType):
+            yield layer.__self__, True
+        elif not isinstance(layer, types.FunctionType):
+            yield layer, type(layer).__eq__ is object.__eq__
 
 
 _JITTED = type(jax.jit(lambda: None))

@@ -11,6 +11,7 @@ import itertools
 import math
 import pathlib
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -124,11 +125,34 @@ def value_text(value: Any) -> str:
 
 def identity_text(value: Any) -> str:
     """An object that is equal to itself alone, with what it holds of that which can be said in few words. Lists and dicts and arrays
-    are said as such, since an object that holds one can't be hashed by what it holds."""
+    are said as such, or the first of those inside, since an object that holds one can't be hashed by what it holds."""
     text, name = text_of(value), type(value).__name__
-    shown = {attribute: _held(part) for attribute, part in _attributes(value).items()}
-    parts = [f"{attribute}={part}" for attribute, part in shown.items() if part != "…"]
-    return f"<{name} {', '.join(parts)}"[: TEXT - 1] + ">" if parts and text == f"<{name}>" else text
+    held = _attributes(value)
+    shown = {attribute: _held(part) for attribute, part in held.items()}
+    said = ", ".join(f"{attribute}={part}" for attribute, part in shown.items() if part != "…")
+    found = (f"{attribute}{path}={mark}" for attribute, part in held.items() for path, mark in _unhashable(part))
+    first = next(found, None)
+    if text != f"<{name}>" or not (said or first):
+        return text
+    if len(said) > TEXT:
+        said = f"{said[:TEXT]}…"
+    if first is not None and not any(_mark(part) and f"{attribute}={shown[attribute]}" in said for attribute, part in held.items()):
+        said = ", ".join(filter(None, [said, first]))
+    return f"<{name} {said}>"
+
+
+def _unhashable(value: Any, depth: int = DEPTH) -> Iterator[tuple[str, str]]:
+    """The lists, dicts, sets and arrays in a value, by their paths in it."""
+    mark = _mark(value)
+    if mark:
+        yield "", mark
+    elif depth and isinstance(value, tuple):
+        for i, part in enumerate(itertools.islice(tuple.__iter__(value), PARTS)):
+            yield from ((f"[{i}]{path}", mark) for path, mark in _unhashable(part, depth - 1))
+    elif depth and dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value)[:PARTS]:
+            part = stored(value, field.name, NOTHING)
+            yield from ((f".{field.name}{path}", mark) for path, mark in _unhashable(part, depth - 1))
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -139,13 +163,16 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 def _held(value: Any) -> str:
     """What an object holds, if that can be said in few words or is a container or an array."""
+    text = "…" if is_array(value) else _part(value)
+    return text if text != "…" else _mark(value) or text
+
+
+def _mark(value: Any) -> str | None:
+    """An array or a container that can't be hashed, in few words; None for anything else."""
     if is_array(value):
         # An object whose arrays have other shapes is one of its kind, made anew.
         return f"{value.dtype}[…]"
-    text = _part(value)
-    if text != "…" or type(value) not in (list, dict, set):
-        return text
-    return "[…]" if type(value) is list else "{…}"
+    return {list: "[…]", dict: "{…}", set: "{…}"}.get(type(value))
 
 
 def _part(value: Any, depth: int = DEPTH) -> str:

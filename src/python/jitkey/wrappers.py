@@ -49,20 +49,23 @@ class Wrapper:
     """What the options are of a call with these dynamic positional arguments, if they speak of what isn't there before."""
     unknown: str | None = None
     """Why its options can't be recorded."""
-    known_reads: weakref.WeakKeyDictionary[type, tuple[str, ...]] = dataclasses.field(default_factory=weakref.WeakKeyDictionary)
+    known_reads: weakref.WeakKeyDictionary[type, tuple[frozenset[str], frozenset[str]]] = dataclasses.field(
+        default_factory=weakref.WeakKeyDictionary
+    )
 
     @functools.cached_property
     def donates(self) -> bool:
         """Whether it takes the buffers of what it is given."""
         return any(name.startswith("donate") for name in self.options)
 
-    def reads(self, made: type) -> tuple[str, ...]:
+    def reads(self, made: type, *, is_identity: bool) -> frozenset[str]:
         """The attributes of an instance of the class of which the functions under the call speak, but for those that its instances are
-        compared by for certain."""
+        compared by for certain, where a key doesn't have it by its identity."""
         names = self.known_reads.get(made)
         if names is None:
-            names = self.known_reads[made] = tuple(sorted(attributes(self.codes, made) - compared(made)))
-        return names
+            names = attributes(self.codes, made)
+            names = self.known_reads[made] = names, names - compared(made)
+        return names[not is_identity]
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""

@@ -1,0 +1,34 @@
+//! How far a key is from another one: the call whose key is nearest is the one to compare with.
+
+use super::difference::{ARGUMENT, Difference, STATIC_VALUE};
+use super::parts::X64;
+
+/// What is built otherwise, and each leaf in it, says more than a leaf that differs in its dtype and how weak that is: of a container
+/// of another kind high up nothing is alike.
+const BUILT_OTHERWISE: usize = 3;
+
+/// How far two keys are from each other that differ so, with so many leaves in parts that can't be compared. How wide numbers are
+/// follows from the flag where that differs.
+pub(super) fn distance(found: &[Difference], incomparable: usize) -> usize {
+    let is_flagged = found.iter().any(|found| found.component == X64);
+    let own = found.iter().filter(|found| !(is_flagged && found.is_of_width()));
+    own.map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable
+}
+
+/// How much a difference says. An object of another class is further away than one of the same.
+fn weight(difference: &Difference) -> usize {
+    let Difference { component, before, after, .. } = difference;
+    match component.as_str() {
+        "structure" | ARGUMENT => BUILT_OTHERWISE,
+        STATIC_VALUE if class(before) != class(after) => 2,
+        _ => 1,
+    }
+}
+
+/// The class of an object as its text begins with it; nothing for a number or a string.
+fn class(text: &str) -> &str {
+    let text = text.strip_prefix("another ").unwrap_or(text);
+    let text = text.strip_prefix('<').unwrap_or(text);
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.split_once(|c| !is_of_name(c)).map_or("", |(class, _)| class)
+}
