@@ -150,6 +150,9 @@ pub struct Call {
     /// Whether its program raised as it ran, in a recording: what does so when it is met first is never fast.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fails_as_it_runs: bool,
+    /// Whether its program read none of those of its arrays that have no buffers, in a recording, which doesn't know what bodies use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads_no_gone: bool,
     /// What the body reads of objects, in a recording, where no key sees that it is another than before: of those that are compared by
     /// identity, or by an `__eq__` that looks at something else.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]

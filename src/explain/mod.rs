@@ -479,7 +479,7 @@ fn predict(
     inside: &mut Inside,
 ) {
     let recorded: Vec<_> = recording.calls().collect();
-    let Replay { case, origins, left_out } = replay;
+    let Replay { case, origins, left_out, .. } = replay;
     for (number, why) in left_out {
         calls[number - 1].unpredicted = Some(why.clone());
     }

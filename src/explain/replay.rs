@@ -16,6 +16,8 @@ pub(super) struct Replay {
     pub origins: Vec<Origin>,
     /// The numbers of the calls that are left out, and why.
     pub left_out: Vec<(usize, String)>,
+    /// The arrays that have no buffers any more.
+    gone: HashSet<Name>,
 }
 
 /// Where a step comes from.
@@ -71,11 +73,10 @@ impl Replay {
                 call.effect = line.effect;
                 call.fails_as_it_runs = line.recorded.raised_as_it_ran();
                 // What has no buffers is looked up as if it had.
-                let is_for_want = |class: &String| {
-                    let mut given = call.args.iter().chain(call.kwargs.values());
-                    GONE.contains(&class.as_str()) && given.any(|value| replay.is_gone(value))
-                };
+                let is_gone = call.args.iter().chain(call.kwargs.values()).any(|value| replay.is_gone(value));
+                let is_for_want = |class: &String| is_gone && GONE.contains(&class.as_str());
                 call.raises = line.recorded.raised_before_it_ran().filter(|class| !is_for_want(class));
+                call.reads_no_gone = is_gone && line.recorded.observed.error.is_none();
                 replay.push(Step::Call(call), Origin::Call(number));
             }
         }
@@ -98,6 +99,7 @@ impl Replay {
         self.case.classes.extend(news.classes.clone());
         self.case.objects.extend(news.objects.clone());
         let News { dropped, deleted, donated, .. } = news;
+        self.gone.extend(deleted.iter().chain(donated).cloned());
         let steps = dropped.iter().map(|name| Step::Drop(name.clone()));
         let steps = steps.chain(deleted.iter().map(|name| Step::Delete(name.clone())));
         for step in steps.chain(donated.iter().map(|name| Step::Donate(name.clone()))) {
@@ -107,11 +109,9 @@ impl Replay {
 
     /// Whether the value is or holds an array that has no buffers any more.
     fn is_gone(&self, value: &Value) -> bool {
-        let is_it = |name: &Name| {
-            self.case.steps.iter().any(|step| matches!(step, Step::Delete(it) | Step::Donate(it) if it == name))
-        };
-        matches!(value, Value::Form(form) if matches!(&**form, Form::Ref(name) if is_it(name)))
-            || value.children().into_iter().any(|child| self.is_gone(child))
+        !self.gone.is_empty()
+            && (matches!(value, Value::Form(form) if matches!(&**form, Form::Ref(name) if self.gone.contains(name)))
+                || value.children().into_iter().any(|child| self.is_gone(child)))
     }
 
     fn push(&mut self, step: Step, origin: Origin) {

@@ -54,6 +54,8 @@ pub struct Ambient {
     pub compiled_raises: Option<String>,
     /// The kinds of leaves that are traced although they are refused otherwise.
     pub passing: Vec<LeafKind>,
+    /// Whether no array without buffers is of use to the program.
+    pub reads_no_gone: bool,
     /// Whether the call is one of a recording: what its body returns isn't known.
     pub recorded: bool,
     /// What a program may not return.

@@ -69,14 +69,15 @@ impl Gone {
             if deleted || donated {
                 leaves.change(i, |leaf| {
                     let asked = leaf.asked.clone();
+                    let is_read = leaf.kept && !ambient.reads_no_gone;
                     let errors = leaf.errors.get_or_insert_default();
-                    errors.kept = leaf.kept.then(|| Raised::new("RuntimeError"));
+                    errors.kept = is_read.then(|| Raised::new("RuntimeError"));
                     match &profile.donated_again {
                         Some(class)
                             if !deleted
                                 && leaf.aval.placement.as_ref().is_some_and(|at| stays(at, asked.as_deref())) =>
                         {
-                            errors.fast = leaf.kept.then(|| Raised::new(class))
+                            errors.fast = is_read.then(|| Raised::new(class))
                         }
                         _ => leaf.never_fast = true,
                     }

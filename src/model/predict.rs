@@ -339,6 +339,7 @@ impl<'c> Simulation<'c> {
             && call.effect.is_none()
             && call.reads.is_empty()
             && !call.fails_as_it_runs
+            && !call.reads_no_gone
         {
             return Ok(Rc::clone(&self.nothing));
         }
@@ -357,6 +358,7 @@ impl<'c> Simulation<'c> {
         };
         ambient.recorded = self.nothing.recorded;
         ambient.reads = call.reads.clone().into_iter().collect();
+        ambient.reads_no_gone = call.reads_no_gone;
         ambient.never_fast |= call.fails_as_it_runs || call.effect.is_some_and(|effect| self.profile.is_slow(effect));
         Ok(Rc::new(ambient))
     }

@@ -79,3 +79,23 @@ trainer, pair = Trainer(), (jnp.ones(3), jnp.ones(2))
 for _ in range(3):
     pair = trainer.update(pair[0], 2, pair[1])
 attempt(doubled, pair[0])
+
+
+@functools.partial(jax.jit, donate_argnums=0)
+def train(state, x):
+    return {"w": state["w"] - x.mean(), "n": state["n"] + 1}
+
+
+@jax.jit
+def metrics(state, x):
+    """Reads of the old state what is there."""
+    return x.sum() * state["n"]
+
+
+state = {"w": jnp.ones(3), "n": jnp.zeros(())}
+old = {"w": state["w"], "n": jnp.zeros(())}
+for _ in range(3):
+    state = train(state, jnp.ones(3))
+    attempt(metrics, old, jnp.ones(3))
+attempt(metrics, state, jnp.ones(3))
+attempt(metrics, old, jnp.ones(4))
