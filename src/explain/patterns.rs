@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::{Advice, ExplainedCall, Explanation, Nearest, aspect, seconds};
+use super::{Advice, ExplainedCall, Explanation, Nearest, Tried, Untried, aspect, seconds};
 use crate::case::Layer;
 use crate::model::{CHANGED, Difference, Written};
 use crate::spec::{Habit, Sign};
@@ -301,12 +301,21 @@ fn saved<'e>(calls: &[&'e ExplainedCall], mended: &Mended<'_>) -> Vec<&'e Explai
 fn found_again<'e>(calls: &[&'e ExplainedCall], mended: &Mended<'_>) -> Vec<&'e ExplainedCall> {
     let mut keys: HashMap<usize, Key<'_>> = HashMap::new();
     let (mut known, mut found_again) = (HashSet::new(), Vec::new());
+    let mut tried: HashMap<usize, &Tried> = HashMap::new();
     for call in calls.iter().copied().filter(|call| made(call)) {
         let main = call.explanation();
+        let of_like = call.untried.and_then(|why| if let Untried::Like(other) = why { tried.get(&other) } else { None });
+        let repair = call.tried.as_ref().or(of_like.copied());
+        tried.extend(repair.map(|repair| (call.number, repair)));
+        let leaves_nothing = repair.is_some_and(|repair| repair.left.is_empty());
         let stated: HashSet<_> = call.differences().iter().map(aspect).collect();
         let mut key = Key::new();
         for layer in LAYERS {
-            let of_layer = call.explanations.iter().find(|explanation| explanation.layer == layer);
+            let mut of_layer = call.explanations.iter().find(|explanation| explanation.layer == layer);
+            // What is nearest to the layer below says nothing of what is left of a miss that is mended.
+            of_layer = of_layer.filter(|of_layer| {
+                !(leaves_nothing && call.is_below(layer) && main.is_some_and(|main| main.nearest != of_layer.nearest))
+            });
             let is_main = main.is_some_and(|main| main.layer == layer);
             let Some(Explanation { nearest, differences, .. }) = of_layer.or(main) else { continue };
             if let Some(before) = number_of(*nearest).and_then(|number| keys.get(&number)) {

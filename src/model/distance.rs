@@ -15,20 +15,27 @@ pub(super) fn distance(found: &[Difference], incomparable: usize) -> usize {
     own.map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable
 }
 
-/// How much a difference says. An object of another class is further away than one of the same.
+/// How much a difference says. An object of another class is further away than one of the same, and what is
+/// over no mesh than what is over another one.
 fn weight(difference: &Difference) -> usize {
     let Difference { component, before, after, .. } = difference;
     match component.as_str() {
         "structure" | ARGUMENT => BUILT_OTHERWISE,
         STATIC_VALUE if class(before) != class(after) => 2,
+        "mesh" if before == "none" || after == "none" => 2,
         _ => 1,
     }
 }
 
-/// The class of an object as its text begins with it; nothing for a number or a string.
+/// The class of an object as its text tells it.
 fn class(text: &str) -> &str {
     let text = text.strip_prefix("another ").unwrap_or(text);
     let text = text.strip_prefix('<').unwrap_or(text);
-    let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
-    text.split_once(|c| !is_of_name(c)).map_or("", |(class, _)| class)
+    match text {
+        "True" | "False" => "bool",
+        _ if text.starts_with(['\'', '"']) => "str",
+        _ if text.parse::<i128>().is_ok() => "int",
+        _ if text.parse::<f64>().is_ok() => "float",
+        _ => text.split_once(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(text, |(class, _)| class),
+    }
 }
