@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 pub use advice::Advice;
-pub use patterns::{Pattern, listed, numbered};
+pub use patterns::{Pattern, listed, located, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
 pub use repair::{Repair, Untried};
 pub use tried::Tried;

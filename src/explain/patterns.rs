@@ -304,7 +304,8 @@ fn found_again<'e>(calls: &[&'e ExplainedCall], mended: &Mended<'_>) -> Vec<&'e 
     let mut tried: HashMap<usize, &Tried> = HashMap::new();
     for call in calls.iter().copied().filter(|call| made(call)) {
         let main = call.explanation();
-        let of_like = call.untried.and_then(|why| if let Untried::Like(other) = why { tried.get(&other) } else { None });
+        let of_like =
+            call.untried.and_then(|why| if let Untried::Like(other) = why { tried.get(&other) } else { None });
         let repair = call.tried.as_ref().or(of_like.copied());
         tried.extend(repair.map(|repair| (call.number, repair)));
         let leaves_nothing = repair.is_some_and(|repair| repair.left.is_empty());
@@ -415,8 +416,11 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
 }
 
 /// `opt.mu, opt.nu and 3 more of step`
-fn located(paths: &[String], function: &str) -> String {
-    if paths.is_empty() { function.to_owned() } else { format!("{} of {function}", listed(paths, 3)) }
+#[must_use]
+pub fn located(paths: &[String], function: &str) -> String {
+    // What is of the function itself has its name.
+    let paths: Vec<_> = paths.iter().filter(|path| *path != function).cloned().collect();
+    if paths.is_empty() { function.to_owned() } else { format!("{} of {function}", listed(&paths, 3)) }
 }
 
 /// `calls 2, 3, 4 and 96 more`

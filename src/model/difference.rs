@@ -252,7 +252,8 @@ fn leaves(path: &str, before: &Aval, after: &Aval, table: &Table, found: &mut Ve
         if then != now && !follows {
             let is_spelling = *component == LeafComponent::Sharding && is_same_place();
             let word = if is_spelling { SPELLING } else { leaf_word(*component) };
-            found.push(Difference::new(path, word, then.said_of(*component, before), now.said_of(*component, after)));
+            let (then, now) = (then.said_of(*component, before, after), now.said_of(*component, after, before));
+            found.push(Difference::new(path, word, then, now));
         }
     }
 }

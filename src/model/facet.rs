@@ -55,11 +55,25 @@ impl<'a> Facet<'a> {
         }
     }
 
-    /// What explanations say of it: the mesh that a type keeps is one that the array was moved off.
-    pub fn said_of(&self, component: LeafComponent, aval: &Aval) -> String {
+    /// What explanations say of it beside that of another leaf: the mesh that a type keeps is one that the array was moved off, and of
+    /// Python numbers of two types it is these that differ.
+    pub fn said_of(&self, component: LeafComponent, aval: &Aval, beside: &Aval) -> String {
         let is_moved = aval.placement.as_ref().is_some_and(|at| at.moved_off.is_some());
-        if component == LeafComponent::Mesh && is_moved { format!("{self}, moved off it") } else { self.to_string() }
+        match (component, python_number(aval), python_number(beside)) {
+            (LeafComponent::Mesh, ..) if is_moved => format!("{self}, moved off it"),
+            (LeafComponent::CanonicalDtype, Some(own), Some(other)) if own != other => {
+                format!("{self} (a Python {own})")
+            }
+            _ => self.to_string(),
+        }
     }
+}
+
+/// Of which type a number of Python's is; `None` for what is none.
+fn python_number(aval: &Aval) -> Option<&'static str> {
+    let is_number = aval.weak && aval.placement.is_none() && aval.shape.is_empty() && aval.prng.is_none();
+    let kind = ["int", "float", "complex", "bool"].into_iter();
+    kind.filter(|_| is_number).find(|kind| aval.dtype.name().starts_with(&kind[..1]))
 }
 
 /// The memory that the array is in, where it is not the device's own.

@@ -9,7 +9,8 @@ use super::text::Style;
 use crate::case::text::to_json;
 use crate::case::{Layer, Verdict};
 use crate::explain::{
-    Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Tried, listed, numbered, seconds,
+    Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Tried, listed, located, numbered,
+    seconds,
 };
 use crate::model::Difference;
 use crate::spec::Sign;
@@ -396,7 +397,7 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         let is_urgent =
             pattern.compiles > 0 || matches!(pattern.sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
         let first = if i == 0 && is_urgent { "  mend this first" } else { "" };
-        let Pattern { id, name, calls, says, fix, .. } = pattern;
+        let Pattern { id, name, calls, paths, says, fix, .. } = pattern;
         match pattern.sign {
             Some(_) => {
                 let _ = writeln!(
@@ -408,13 +409,17 @@ pub fn summary(explained: &Explained, style: Style) -> String {
                 let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
             }
             None => {
-                let calls = numbered(calls);
+                let (calls, at) = (numbered(calls), located(paths, name));
                 let beside = beside(pattern);
                 let _ = writeln!(
                     text,
-                    "  {:>width$}  {id}, {calls} of {name}{dim}{beside}{end}{bold}{first}{end}",
+                    "  {:>width$}  {id}: {at}, {calls}{dim}{beside}{end}{bold}{first}{end}",
                     Cost::of(pattern).text()
                 );
+                // With each of the calls it stands as well.
+                if !first.is_empty() {
+                    let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
+                }
             }
         }
     }

@@ -74,7 +74,9 @@ def main() -> None:
         finally:
             if begun:
                 calls = f"{begun[0].calls} call{'' if begun[0].calls == 1 else 's'}"
-                print(f"jitkey: {calls} recorded in {asked.output}", file=sys.stderr)
+                failure = begun[0].flush()
+                ends = f", of which not all are there: {failure}" if failure else ""
+                print(f"jitkey: {calls} recorded in {asked.output}{ends}", file=sys.stderr)
             else:
                 print("jitkey: jax was not imported, so nothing was recorded", file=sys.stderr)
 

@@ -323,10 +323,10 @@ def hook_equinox() -> None:
 
 
 def _forked() -> None:
-    """A child would write to the file of its parent, what stands in the buffer first."""
+    """A child would write to the file of its parent, what waits to be written first."""
     global active
     if active is not None:
-        active.lead_to(os.devnull)
+        active.abandon()
         active = None
 
 

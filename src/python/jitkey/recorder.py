@@ -16,12 +16,11 @@ import inspect
 import itertools
 import json
 import os
-import pathlib
 import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, TextIO
+from typing import Any
 
 import jax
 import numpy as np
@@ -38,6 +37,7 @@ from .observe import LAYERS
 from .parameters import NAME
 from .record import is_module
 from .source import asked_by, caller, code, codes, owners, place, programs_line
+from .stream import Stream
 from .surroundings import Surroundings
 from .texts import is_plain
 from .wrappers import Wrapper, wrapper_of
@@ -70,7 +70,8 @@ def recording(file: str | os.PathLike[str] = "recording.jsonl") -> Iterator[Reco
     with contextlib.ExitStack() as undone:
         undone.callback(_one.release)
         hooks.install()
-        stream = undone.enter_context(open(file, "w", encoding="utf-8"))
+        stream = Stream(file)
+        undone.callback(stream.close)
         begun = Recording(stream)
         undone.callback(hooks.replace())
         hooks.active = begun
@@ -91,10 +92,10 @@ def _twice(leaves: list[Any]) -> set[int]:
 class Recording:
     """A recording under way."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: Stream) -> None:
         self.calls = 0
         """How many calls were recorded."""
-        self.file = pathlib.Path(stream.name)
+        self.file = stream.file
         self.thread = threading.get_ident()
         """Which thread has begun it."""
         self._stream = stream
@@ -117,10 +118,11 @@ class Recording:
         """The number of the call that was begun last."""
         return self._begun
 
-    def flush(self) -> None:
-        """Writes down what was recorded so far."""
+    def flush(self) -> str | None:
+        """Writes down what was recorded so far, and says why some of it couldn't be written."""
         with self._writing:
             self._stream.flush()
+            return self._stream.failure
 
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
@@ -224,11 +226,9 @@ class Recording:
             codes(functions),
         )
 
-    def lead_to(self, file: str) -> None:
-        """From now on this process writes to another file."""
-        other = os.open(file, os.O_WRONLY)
-        os.dup2(other, self._stream.fileno())
-        os.close(other)
+    def abandon(self) -> None:
+        """From now on this process writes nothing."""
+        self._stream.abandon("it is another process's")
 
     def evicted(self, wrapper: Any) -> None:
         """Records that the caches of one function were cleared, if it was called before."""
@@ -510,15 +510,11 @@ class Recording:
             whole = False
         with self._writing:
             self.calls += "api" in line
-            try:
-                self._stream.write(text + "\n")
-                if "again" not in line and "beside" not in line:
-                    # A program that is killed loses no more than the hits after its last miss.
-                    self._stream.flush()
-            except (OSError, ValueError):
-                # The disk is full, or the recording is over and a thread still runs: nothing of that is the program's.
-                whole = False
-            return whole
+            self._stream.write(text + "\n")
+            if "again" not in line and "beside" not in line:
+                # A program that is killed loses no more than the hits after its last miss.
+                self._stream.flush()
+            return whole and self._stream.failure is None
 
     def _bound(self, value: Any) -> Any:
         """The bound of a loop: how many steps there are is part of the program, whatever holds the number."""
