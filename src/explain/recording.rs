@@ -358,6 +358,9 @@ impl Recording {
             match Line::read(line) {
                 Ok(line) => read.push(line),
                 Err(_) if Some(number) == cut_off => {}
+                Err(_) if text::from_json::<Header>(line).is_ok() => {
+                    return Err(wrong(number, &"another recording begins here; explain each by itself"));
+                }
                 Err(error) => return Err(wrong(number, &error)),
             }
         }

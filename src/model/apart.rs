@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::difference::{ABSENT, Difference};
 use super::object::{Kind, Obj};
 use super::python;
+use super::treedef::attribute;
 use crate::case::{Class, Name};
 
 /// The texts of two things that are not the same, even if they look alike.
@@ -140,7 +141,7 @@ pub(super) fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding
                 |all: &'d [(Name, Obj)], name: &Name| all.iter().find(|(other, _)| other == name).map(|(_, part)| part);
             let more = new.iter().filter(|(name, _)| of(old, name).is_none());
             let names = old.iter().chain(more).map(|(name, _)| name);
-            names.map(|name| (format!(".{name}"), of(old, name), of(new, name))).collect()
+            names.map(|name| (attribute(name.as_str()), of(old, name), of(new, name))).collect()
         }
         (
             Kind::Node { class: was, children: old, aux: old_aux, .. },

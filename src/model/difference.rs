@@ -258,16 +258,25 @@ fn leaves(path: &str, before: &Aval, after: &Aval, table: &Table, found: &mut Ve
     }
 }
 
-/// Takes out what is in a part that is built otherwise and there in one of the calls only, which follows from that: a Module of nnx is
-/// given apart from its leaves.
+/// Takes out what is in a part that is built otherwise, or itself there in one of the calls only, and is there in one of them only,
+/// which follows from that: a Module of nnx is given apart from its leaves. A leaf that both speak of is said once.
 pub(super) fn leave_out_what_is_inside(found: &mut Vec<Difference>) {
     let is_there_once = |found: &Difference| found.before == ABSENT || found.after == ABSENT;
-    let built = found.iter().filter(|found| found.component == "structure" && !is_there_once(found));
-    let built: Vec<_> = built.map(|found| found.path.clone()).filter(|path| !path.is_empty()).collect();
+    let is_structure = |found: &&Difference| found.component == "structure" && !found.path.is_empty();
+    let built: HashSet<_> = found.iter().filter(is_structure).map(|found| found.path.clone()).collect();
+    let leaves = found.iter().filter(|found| is_structure(found) && is_there_once(found) && !is_elided(found));
+    let leaves: HashSet<_> = leaves.map(|found| found.path.clone()).collect();
     found.retain(|found| {
-        let is_inside = |path: &String| found.path.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']));
-        found.component != "structure" || !is_there_once(found) || !built.iter().any(is_inside)
+        let mut around = found.path.match_indices(['.', '[']).map(|(end, _)| &found.path[..end]);
+        let is_said = is_elided(found) && leaves.contains(&found.path);
+        !(found.component == "structure" && is_there_once(found))
+            || !is_said && !around.any(|around| built.contains(around))
     });
+}
+
+/// Whether what is there of it is said by its class alone.
+fn is_elided(found: &Difference) -> bool {
+    [&found.before, &found.after].iter().any(|text| text.ends_with("(…)"))
 }
 
 /// Takes out the differences that follow from others.
@@ -398,7 +407,7 @@ mod tests {
          - call: {args: [{dict: {a: 1.0, b: 2.0}}]}\n\
          - call: {args: [{dict: {a: {dict: {}}, b: 2.0}}]}\n\
          - call: {args: [{dict: {a: true, b: 2.0}}]}\n",
-        &["dtype at args[0]['a']: bool was f32"]
+        &["dtype at args[0]['a']: bool (a Python bool) was f32 (a Python float)"]
     )]
     #[case::keys_in_another_order(
         "jax.jit",

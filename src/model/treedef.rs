@@ -44,11 +44,17 @@ impl fmt::Display for Label {
         match self {
             Self::Index(i) => write!(f, "[{i}]"),
             Self::Key { key, .. } => write!(f, "[{}]", python::repr(key)),
-            Self::Attribute(name) => write!(f, ".{name}"),
+            Self::Attribute(name) => f.write_str(&attribute(name.as_str())),
             Self::Written(key) => f.write_str(key),
             Self::Data(what) => write!(f, ".{what}"),
         }
     }
+}
+
+/// How an attribute is asked for. An item of a Module of nnx is recorded as one, `_0`.
+pub(super) fn attribute(name: &str) -> String {
+    let item = name.strip_prefix('_').filter(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+    item.map_or_else(|| format!(".{name}"), |item| format!("[{item}]"))
 }
 
 /// What a node is, as far as a treedef's hash sees it.

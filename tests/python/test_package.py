@@ -377,6 +377,37 @@ sys.exit(7)
             assert recorded.stderr.startswith(alone.stderr)
 
 
+def test_what_is_jitted_inside_of_a_body_is_traced_without_a_profiler(tmp_path):
+    seen = []
+
+    @jax.jit
+    def inner(x):
+        seen.append(sys.getprofile())
+        return x + 1
+
+    @jax.jit
+    def step(x):
+        seen.append(sys.getprofile())
+        return inner(x)
+
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        step(jnp.ones(3))
+    assert seen == [None, None]
+
+
+def test_a_program_may_close_what_it_did_not_open(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, jax\nf = jax.jit(lambda x: x + 1)\nf(1)\nos.closerange(3, 100)\n"
+        "files = [open(f'other_{i}', 'w') for i in range(20)]\nf(1.0)\nprint('done')\n"
+    )
+    command = [sys.executable, "-m", "jitkey", "record", str(program)]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout == "done\n" and "not all are there: the program closed it" in run.stderr
+    assert all(not other.read_bytes() for other in tmp_path.glob("other_*"))
+    assert len((tmp_path / "recording.jsonl").read_text().splitlines()) == 2
+
+
 def test_the_package_and_the_wheel_are_one_version():
     assert importlib.metadata.version("jitkey") == jitkey.__version__
 

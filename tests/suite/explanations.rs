@@ -386,6 +386,10 @@ fn what_is_compiled_beside_the_calls_is_counted() {
 #[case("{\"recording\": 2, \"about\": {}}\n", "format 2")]
 #[case("{\"recording\": 1, \"about\": {}}\n", "which jax")]
 #[case("{\"recording\": 1, \"about\": {\"jax\": \"0.12.0.1\"}}\n{}\n{\"api\": \"jax.jit\"}\n", "line 2")]
+#[case(
+    "{\"recording\": 1, \"about\": {}}\n{\"recording\": 1, \"about\": {}}\n",
+    "line 2: another recording begins here"
+)]
 fn what_is_no_recording_is_refused(#[case] content: &str, #[case] reason: &str) {
     let error = Recording::read(content).and_then(|recording| Explained::of(recording, &SPEC)).unwrap_err().to_string();
     assert!(error.contains(reason), "{error}");

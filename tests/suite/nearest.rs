@@ -6,6 +6,8 @@ use rstest::rstest;
 
 use super::common::{NEWEST, SPEC};
 
+const STATIC: &str = r#", "options": {"static_argnums": [0]}"#;
+
 const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
 
 /// A recording of these lines, explained.
@@ -280,6 +282,20 @@ fn a_state_that_comes_back_elsewhere(#[case] first: &str, #[case] cause: &str) {
     assert_eq!(patterns, [("late-fixed-point", true)], "{explained:#?}");
 }
 
+/// What is mended lets the call find its program, whatever is nearest to the layers below.
+#[test]
+fn a_program_of_another_lowering_says_nothing_of_what_is_saved() {
+    let (split, whole, host) = (over(r#""d""#), over(""), r#""np:f32[8]""#);
+    let mut lines =
+        [[&split, &split], [host, host], [&whole, &split]].map(|args| call("jax.jit", &args.join(", "), ""));
+    lines[2] = lines[2].replace(r#""trace", "#, "");
+    let explained = read(&lines);
+    let nearest: Vec<_> = explained.calls[2].explanations.iter().map(|explanation| explanation.nearest).collect();
+    assert_eq!(nearest, [Nearest::Call(1), Nearest::Call(1), Nearest::Call(2)], "{explained:#?}");
+    let mends = explained.to_mend().into_iter().find(|pattern| pattern.id == "spread-otherwise").unwrap();
+    assert_eq!((mends.compiles, mends.saves), (1, 1), "{mends:#?}");
+}
+
 /// A seed and a key of the old kind are said as such, where all speaks for it.
 #[rstest]
 #[case::a_seed_first("3", r#""u32[2]""#, &["a-seed-and-then-a-key"; 3])]
@@ -291,6 +307,47 @@ fn a_state_that_comes_back_elsewhere(#[case] first: &str, #[case] cause: &str) {
 fn a_seed_beside_a_key(#[case] before: &str, #[case] after: &str, #[case] causes: &[&str]) {
     let explained = read(&[before, after].map(|arg| call("jax.jit", arg, "")));
     assert_eq!(said(&explained).1, causes, "{explained:#?}");
+}
+
+/// Of two calls that differ in one thing each the nearer one is that whose value is of the same kind; and flags are counted one by one.
+#[rstest]
+#[case::a_type(["4", "8", "4.0"], [STATIC; 3], "static type at s: 4.0 was 4", "another-static-type")]
+#[case::a_kind(["3", r#"{"str": "a"}"#, "5"], [STATIC; 3], "static value at s: 5 was 3", "static-argument-number")]
+#[case::a_number(["0", r#""f32[3]""#, "0.5"], [""; 3], "dtype at s: f32 (a Python float) was i32 (a Python int)", "another-kind-of-number")]
+#[case::a_flag(
+    ["3"; 3],
+    ["", r#"{"jax_default_matmul_precision": {"str": "float32"}}"#, r#"{"jax_numpy_rank_promotion": {"str": "warn"}}"#],
+    r#"flags: jax_numpy_rank_promotion="warn" was unset"#,
+    "flags"
+)]
+#[case::at_compile_time(
+    ["3"; 3],
+    ["", r#"{"jax_default_matmul_precision": {"str": "float32"}}"#, r#"{"eager_constant_folding": true}"#],
+    "flags: eager_constant_folding=True was unset",
+    "in-compile-time-eval"
+)]
+#[case::a_mesh(
+    [&over(r#""d""#), r#""np:f32[8]""#, &over(r#""d""#).replace(r#""d""#, r#""e""#)],
+    [""; 3],
+    "mesh at s: e: 2 was d: 2",
+    "over-another-mesh"
+)]
+fn what_is_of_the_same_kind_is_nearer(
+    #[case] args: [&str; 3],
+    #[case] more: [&str; 3],
+    #[case] expected: &str,
+    #[case] cause: &str,
+) {
+    let lines = [0, 1, 2].map(|i| {
+        let more = match more[i] {
+            flags if flags.starts_with('{') => format!(r#", "context": {{"flags": {flags}}}"#),
+            more => more.to_owned(),
+        };
+        call("jax.jit", args[i], &more)
+    });
+    let explained = read(&lines);
+    assert_eq!(explained.calls[2].explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    assert_eq!(said(&explained), (vec![expected.to_owned()], vec![cause]), "{explained:#?}");
 }
 
 /// How wide an array is follows from the flag, and is another array all the same; what a Python number becomes is the flag alone.

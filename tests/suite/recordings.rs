@@ -114,7 +114,7 @@ fn a_swapped_module_is_one_difference() {
         "structure at net.b: Linear(…) was NodeRef(…)",
         "structure at net.a: LoRA(…) was Linear(…)",
         "structure at net: Stack was Other",
-        "structure at net.layers._1: Linear(…) was absent, structure at net.layers[1].kernel: f32[3, 3] was absent",
+        "structure at net.layers[1]: Linear(…) was absent, structure at net.layers[1].kernel: f32[3, 3] was absent",
         "structure at net.before: absent was f32[2, 3], structure at net.before: absent was Param(…)",
     ];
     assert_eq!(said, expected);

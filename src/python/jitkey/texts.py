@@ -172,7 +172,8 @@ def _mark(value: Any) -> str | None:
     if is_array(value):
         # An object whose arrays have other shapes is one of its kind, made anew.
         return f"{value.dtype}[…]"
-    return {list: "[…]", dict: "{…}", set: "{…}"}.get(type(value))
+    marks: dict[type, str] = {list: "[…]", dict: "{…}", set: "{…}"}
+    return marks.get(type(value))
 
 
 def _part(value: Any, depth: int = DEPTH) -> str:

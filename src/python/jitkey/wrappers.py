@@ -61,11 +61,11 @@ class Wrapper:
     def reads(self, made: type, *, is_identity: bool) -> frozenset[str]:
         """The attributes of an instance of the class of which the functions under the call speak, but for those that its instances are
         compared by for certain, where a key doesn't have it by its identity."""
-        names = self.known_reads.get(made)
-        if names is None:
+        known = self.known_reads.get(made)
+        if known is None:
             names = attributes(self.codes, made)
-            names = self.known_reads[made] = names, names - compared(made)
-        return names[not is_identity]
+            known = self.known_reads[made] = names, names - compared(made)
+        return known[0] if is_identity else known[1]
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
