@@ -305,7 +305,7 @@ fn aspect(found: &Difference) -> (&str, &str) {
     ];
     let component = found.component.as_str();
     match found.path.as_str() {
-        "" => ("", component),
+        "" => (found.flag().unwrap_or_default(), component),
         path => (path, if PLACEMENT.contains(&component) { "placement" } else { "value" }),
     }
 }
@@ -316,7 +316,7 @@ fn is_of_a_function(found: &Difference) -> bool {
 }
 
 fn place_of(found: &Difference) -> Place {
-    (found.path.clone(), found.component.clone())
+    (found.flag().unwrap_or(&found.path).to_owned(), found.component.clone())
 }
 
 fn names_functions(explanation: &Explanation) -> bool {

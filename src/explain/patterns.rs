@@ -260,11 +260,11 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
     }
 }
 
-/// Where a key differs from another: path and component.
+/// Where a key differs from another: path and component; a flag is one of its own.
 type Place<'e> = (&'e str, &'e str);
 
 fn place(difference: &Difference) -> Place<'_> {
-    (&difference.path, &difference.component)
+    (difference.flag().unwrap_or(&difference.path), &difference.component)
 }
 
 /// Which differences of which calls are mended.
@@ -361,6 +361,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
     calls.iter().for_each(|call| functions.entry(call.function).or_default().push(call));
     let mut others: IndexMap<_, (Pattern, Mended<'_>, HashSet<usize>)> = IndexMap::new();
     for call in calls.iter().filter(|call| call.is_again()) {
+        let nearest = call.explanation().map(|explanation| explanation.nearest);
         let further = call.further.iter().map(|further| (&further.difference, &further.advice));
         for (difference, advice) in call.differences().iter().zip(&call.advice).chain(further) {
             let Some(advice) = advice.as_ref().filter(|advice| advice.cause != "program") else { continue };
@@ -393,7 +394,9 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
             });
             mended.insert((call.number, place(difference)));
             of.insert(call.function);
-            if !difference.path.is_empty() && !pattern.paths.contains(&difference.path) {
+            // What no key is near to has the name of the function.
+            let is_of_the_function = difference.path == call.name && nearest == Some(Nearest::Nothing);
+            if !difference.path.is_empty() && !is_of_the_function && !pattern.paths.contains(&difference.path) {
                 pattern.paths.push(difference.path.clone());
             }
             if pattern.calls.last() != Some(&call.number) {
@@ -418,9 +421,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
 /// `opt.mu, opt.nu and 3 more of step`
 #[must_use]
 pub fn located(paths: &[String], function: &str) -> String {
-    // What is of the function itself has its name.
-    let paths: Vec<_> = paths.iter().filter(|path| *path != function).cloned().collect();
-    if paths.is_empty() { function.to_owned() } else { format!("{} of {function}", listed(&paths, 3)) }
+    if paths.is_empty() { function.to_owned() } else { format!("{} of {function}", listed(paths, 3)) }
 }
 
 /// `calls 2, 3, 4 and 96 more`

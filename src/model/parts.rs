@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::ambient::{Ambient, Mesh};
+use super::difference::Difference;
 use super::facet::{partition, sharding_type};
 use super::key::{Avals, Key, KeyItem, out_shardings};
 use super::object::Obj;
@@ -74,6 +75,8 @@ const DEFAULT_DEVICE: &str = "default device";
 const MESH: &str = "mesh around the call";
 const SET_MESH: &str = "jax.set_mesh";
 const COMPUTE_ON: &str = "compute_on";
+/// The word for a flag that has no value of its own.
+const UNSET: &str = "unset";
 /// The part that is what else `jax.config` says: each flag that is set, with its value.
 pub(super) const FLAGS: &str = "flags";
 
@@ -242,8 +245,17 @@ pub(super) fn other_flags(before: &[String], after: &[String]) -> Vec<[String; 2
     }
     let (before, after) = (by_name(before), by_name(after));
     let names: BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
-    let both = names.into_iter().map(|name| [&before, &after].map(|flags| *flags.get(name).unwrap_or(&"unset")));
+    let both = names.into_iter().map(|name| [&before, &after].map(|flags| *flags.get(name).unwrap_or(&UNSET)));
     both.filter(|[before, after]| before != after).map(|both| both.map(str::to_owned)).collect()
+}
+
+impl Difference {
+    /// The flag that is another one, if it is a flag.
+    #[must_use]
+    pub fn flag(&self) -> Option<&str> {
+        let set = if self.after == UNSET { &self.before } else { &self.after };
+        set.split_once('=').filter(|_| self.component == FLAGS).map(|(name, _)| name)
+    }
 }
 
 /// A mesh in words, with its devices or without.

@@ -51,9 +51,9 @@ impl fmt::Display for Label {
     }
 }
 
-/// How an attribute is asked for. An item of a Module of nnx is recorded as one, `_0`.
+/// How an attribute is asked for. An item of a Module of nnx is recorded as one, `_item_0`.
 pub(super) fn attribute(name: &str) -> String {
-    let item = name.strip_prefix('_').filter(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+    let item = name.strip_prefix("_item_").filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
     item.map_or_else(|| format!(".{name}"), |item| format!("[{item}]"))
 }
 

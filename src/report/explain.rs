@@ -350,7 +350,7 @@ fn row(call: &ExplainedCall, difference: &Difference) -> (String, String, String
 
 /// So many characters of a text are shown whatever they say.
 const SHORT: usize = 60;
-/// An end that is no longer than this is shown.
+/// An end that is shorter than this is shown.
 const END: usize = 4;
 
 /// Long texts without the parts that both begin and end with; parts are what is between commas.

@@ -2,7 +2,9 @@
 
 import dataclasses
 import functools
+from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -138,3 +140,42 @@ functions = [jax.jit(f) for f in (halved, layer.energy, functools.partial(Layer.
 print([f(jnp.ones(3)).shape for f in functions])
 layer.gain = halved.gain = 0.25
 print([f(jnp.ones(3)).sum() for f in functions])
+
+
+class Batch(NamedTuple):
+    x: jax.Array
+    steps: jax.Array
+
+
+class Counter:
+    def __init__(self):
+        self.rate, self.steps = 0.5, 0
+
+
+def scaled(by, other, x):
+    return x * by.gain * other.gain
+
+
+def stepped(counter, batch):
+    """Reads the `steps` of the batch, and those of the counter not."""
+    return batch.x * batch.steps * counter.rate
+
+
+first, second, counter = Layer(0.5), Layer(2.0), Counter()
+scaling, stepping = jax.jit(functools.partial(scaled, first, second)), jax.jit(functools.partial(stepped, counter))
+batch = Batch(jnp.ones(3), jnp.ones(()))
+print(scaling(jnp.ones(3)), stepping(batch))
+counter.steps, first.gain = 1, 1.0
+print(scaling(jnp.ones(3)), stepping(batch))
+
+
+class Model(eqx.Module):
+    w: jax.Array
+
+    def loss(self, x):
+        return jnp.sum(self.w * x)
+
+
+# What filter_jit is given of a Module is an argument.
+loss_of = [eqx.filter_jit(Model(jnp.full(3, w)).loss) for w in (1.0, 2.0)]
+print([loss(jnp.ones(3)) for loss in loss_of])

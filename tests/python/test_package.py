@@ -6,6 +6,7 @@ import contextlib
 import copy
 import importlib.metadata
 import json
+import os
 import pathlib
 import pickle
 import signal
@@ -20,6 +21,7 @@ import jax.numpy as jnp
 import jitkey
 import numpy as np
 import pytest
+from jitkey.stream import Stream
 
 pytest_plugins = ["pytester"]
 
@@ -406,6 +408,36 @@ def test_a_program_may_close_what_it_did_not_open(tmp_path):
     assert run.stdout == "done\n" and "not all are there: the program closed it" in run.stderr
     assert all(not other.read_bytes() for other in tmp_path.glob("other_*"))
     assert len((tmp_path / "recording.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_guard_without_its_recording_fails():
+    program = "import os, jax, jitkey\nwith jitkey.assert_no_recompile(): os.closerange(3, 200); jax.jit(lambda x: x)(1)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode == 1 and "RecompileError" in run.stderr and "the program closed it" in run.stderr
+
+
+def test_what_is_written_in_the_middle_of_a_write_is_there(tmp_path, monkeypatch):
+    stream, write = Stream(tmp_path / "lines"), os.write
+
+    def interrupted(descriptor, data):
+        monkeypatch.setattr(os, "write", write)
+        stream.write("second\n")
+        return write(descriptor, data[:3])
+
+    monkeypatch.setattr(os, "write", interrupted)
+    stream.write("first\n")
+    stream.flush()
+    stream.close()
+    stream.write("late\n")
+    assert (tmp_path / "lines").read_text() == "first\nsecond\n" and stream.failure is None
+
+
+def test_a_child_says_nothing_of_the_recording(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import os, sys, jax\njax.jit(lambda x: x)(1)\nif os.fork() == 0: sys.exit()\nos.wait()\n")
+    command = [sys.executable, "-W", "ignore", "-m", "jitkey", "record", str(program)]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stderr.count("jitkey: ") == 1 and "1 call recorded" in run.stderr
 
 
 def test_the_package_and_the_wheel_are_one_version():

@@ -282,12 +282,24 @@ fn a_state_that_comes_back_elsewhere(#[case] first: &str, #[case] cause: &str) {
     assert_eq!(patterns, [("late-fixed-point", true)], "{explained:#?}");
 }
 
+/// Each flag is one difference, of which each can be enough: without them all four calls share a program.
+#[test]
+fn flags_are_mended_together() {
+    let (high, warn) =
+        (r#""jax_default_matmul_precision": {"str": "high"}"#, r#""jax_numpy_rank_promotion": {"str": "warn"}"#);
+    let flags = ["".to_owned(), high.to_owned(), format!("{high}, {warn}"), warn.to_owned()];
+    let explained =
+        read(&flags.map(|flags| call("jax.jit", "3", &format!(r#", "context": {{"flags": {{{flags}}}}}"#))));
+    let mends = explained.to_mend().into_iter().find(|pattern| pattern.id == "flags").unwrap();
+    assert_eq!((mends.compiles, mends.saves), (3, 3), "{mends:#?}");
+}
+
 /// What is mended lets the call find its program, whatever is nearest to the layers below.
 #[test]
 fn a_program_of_another_lowering_says_nothing_of_what_is_saved() {
     let (split, whole, host) = (over(r#""d""#), over(""), r#""np:f32[8]""#);
     let mut lines =
-        [[&split, &split], [host, host], [&whole, &split]].map(|args| call("jax.jit", &args.join(", "), ""));
+        [[&*split, &*split], [host, host], [&*whole, &*split]].map(|args| call("jax.jit", &args.join(", "), ""));
     lines[2] = lines[2].replace(r#""trace", "#, "");
     let explained = read(&lines);
     let nearest: Vec<_> = explained.calls[2].explanations.iter().map(|explanation| explanation.nearest).collect();

@@ -72,12 +72,12 @@ def main() -> None:
             script.wait_for_threads()
             sys.exit(1)
         finally:
-            if begun:
+            if begun and not begun[0].is_abandoned:
                 calls = f"{begun[0].calls} call{'' if begun[0].calls == 1 else 's'}"
-                failure = begun[0].flush()
-                ends = f", of which not all are there: {failure}" if failure else ""
+                begun[0].flush()
+                ends = f", of which not all are there: {begun[0].failure}" if begun[0].failure else ""
                 print(f"jitkey: {calls} recorded in {asked.output}{ends}", file=sys.stderr)
-            else:
+            elif not begun:
                 print("jitkey: jax was not imported, so nothing was recorded", file=sys.stderr)
 
 

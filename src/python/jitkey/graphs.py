@@ -8,6 +8,9 @@ from typing import Any
 
 from .record import Recorder, identifier
 
+ITEM = "_item_"
+"""How the attribute that an item is recorded as begins."""
+
 
 class Graphs(Recorder):
     """What a graph holds that is compared as a whole is written by `_named`."""
@@ -51,7 +54,7 @@ class Graphs(Recorder):
                 value = self._graph(nodes, attributes, inner, variables, met, is_node=is_node)
             else:
                 value = self._named(getattr(attribute, "value", attribute))
-            fields[identifier(f"{'_' if is_item else ''}{name}")] = value
+            fields[identifier(f"{ITEM if is_item else ''}{name}")] = value
         return self._graph_of(getattr(node, "type", type(node)), fields, is_node=is_node)
 
     def _node_def(self, value: Any, *, is_node: bool = True) -> Any:
@@ -64,7 +67,7 @@ class Graphs(Recorder):
             fields["_index_mapping"] = self._named(tuple(sorted(indices.items())))
         for name in value.attributes:
             part: Any = next((parts[name] for parts in (value.subgraphs, value.static_fields, value.leaves) if name in parts), None)
-            key = identifier(f"{'_' if isinstance(name, int) else ''}{name}")
+            key = identifier(f"{ITEM if isinstance(name, int) else ''}{name}")
             if is_node_def(part) and part.type is not type(None):
                 fields[key] = self._node_def(part, is_node=is_node)
             elif type(part).__name__ == "VariableDef" and name in value.leaves:

@@ -107,13 +107,15 @@ def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[
         if under_way is None or under_way.thread != threading.get_ident():
             folder = around.enter_context(tempfile.TemporaryDirectory(prefix="jitkey-"))
             file, before = pathlib.Path(folder, "recording.jsonl"), 0
-            with recording(file):
+            with recording(file) as under_way:
                 yield
         else:
             # What is guarded is a part of what is recorded already.
             file, before = under_way.file, under_way.begun
             yield
             under_way.flush()
+        if under_way.failure is not None:
+            raise RecompileError(f"what compiled isn't known, since the recording could not be written: {under_way.failure}")
         known = _read(baseline)
         compiles = _count(file, before)
         may = {function: budget.get(function.name, times) for function in compiles}

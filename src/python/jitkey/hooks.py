@@ -73,7 +73,7 @@ def profiled(runs: Callable[[], Any]) -> Any:
     program has one."""
     codes, missed = local.codes, local.missed
     if missed is not None and "trace" in missed:
-        # What is jitted inside of the body is traced as fast as without.
+        # What is jitted inside of the body is traced without a profiler.
         return runs()
     current = sys.getprofile()
     if not codes or missed is None or current is not None:

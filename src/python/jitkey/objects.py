@@ -26,7 +26,7 @@ from .options import jit_options
 from .outside import Outside, held_as
 from .parameters import NAME, params_of
 from .record import equal, is_axis, is_module, placement, tracer, written_aval
-from .source import NOTHING, body, compared, function_text, held_by, is_of_dataclasses, is_outside, own_name, stored
+from .source import NOTHING, body, compared, function_text, held_by, is_by_identity, is_of_dataclasses, is_outside, own_name, stored
 from .texts import identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
@@ -234,13 +234,12 @@ class Objects(Graphs):
         self.used.add(name)
         return {"ref": name}
 
-    def reads(self, value: Any, attributes: frozenset[str], *, is_identity: bool) -> Iterator[tuple[str, str]]:
-        """What an object holds under these names, by their paths. What can't be said in few words is told from what was there before
-        by its number, if a key has the object by its identity: of others that are equal it can't be told."""
-        made = type(value)
+    def reads(self, value: Any, attributes: tuple[str, ...], called: str, *, is_identity: bool) -> Iterator[tuple[str, str]]:
+        """What an object that is called so holds under these names, by their paths. What can't be said in few words is told from what was
+        there before by its number, if a key has the object by its identity: of others that are equal it can't be told."""
         if len(self._parts) >= ARRAYS:
             self._parts.clear()
-        for path in sorted(attributes):
+        for path in attributes:
             part = value
             for attribute in path.split("."):
                 part = held_as(part, attribute)
@@ -248,7 +247,7 @@ class Objects(Graphs):
                     break
             else:
                 if is_identity or is_plain(part):
-                    yield f"{made.__name__}.{path}", self._part_text((id(value), path), part)
+                    yield f"{called}.{path}", self._part_text((id(value), path), part)
 
     def _part_text(self, place: tuple[int, str], part: Any) -> str:
         token = _token(part)
@@ -423,11 +422,6 @@ def is_open(value: Any) -> bool:
 def is_cell(value: Any) -> bool:
     """Whether it is compared by identity, and what it holds can be looked at."""
     return is_by_identity(type(value)) and is_open(value)
-
-
-def is_by_identity(made: type) -> bool:
-    """Whether the instances of the class are compared by their identity."""
-    return made.__eq__ is object.__eq__ and made.__hash__ is object.__hash__
 
 
 def _token(part: Any) -> Any:

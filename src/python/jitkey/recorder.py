@@ -32,11 +32,11 @@ from . import environment, hooks
 from .errors import Unsupported, describe
 from .hooks import local
 from .known import MEMORY_KIND, Alike, Known, Signature, is_known_by_type, parts_of_sharding
-from .objects import Objects, is_by_identity, is_open, taken
+from .objects import Objects, is_open, taken
 from .observe import LAYERS
 from .parameters import NAME
 from .record import is_module
-from .source import asked_by, caller, code, codes, owners, place, programs_line
+from .source import Owner, asked_by, caller, code, codes, is_by_identity, place, programs_line
 from .stream import Stream
 from .surroundings import Surroundings
 from .texts import is_plain
@@ -98,6 +98,8 @@ class Recording:
         self.file = stream.file
         self.thread = threading.get_ident()
         """Which thread has begun it."""
+        self.is_abandoned = False
+        """Whether this process is a child of the one that records."""
         self._stream = stream
         self._describing, self._writing = threading.RLock(), threading.RLock()
         self._objects = Objects()
@@ -118,14 +120,19 @@ class Recording:
         """The number of the call that was begun last."""
         return self._begun
 
-    def flush(self) -> str | None:
-        """Writes down what was recorded so far, and says why some of it couldn't be written."""
-        with self._writing:
-            self._stream.flush()
-            return self._stream.failure
+    @property
+    def failure(self) -> str | None:
+        """Why nothing is written any more, and nothing recorded."""
+        return self._stream.failure
+
+    def flush(self) -> None:
+        """Writes down what was recorded so far."""
+        self._stream.flush()
 
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
+        if self.failure is not None:
+            return original(wrapper, *args, **kwargs)
         wrapped = self._wrapper(api, wrapper)
         by = asked_by() if wrapped is not None and via in ("trace", "eval_shape") else None
         if by == "library":
@@ -227,8 +234,10 @@ class Recording:
         )
 
     def abandon(self) -> None:
-        """From now on this process writes nothing."""
-        self._stream.abandon("it is another process's")
+        """This process is a child of the one that records, and writes nothing; what another thread has locked there stays locked."""
+        self.is_abandoned = True
+        self._describing, self._writing = threading.RLock(), threading.RLock()
+        self._stream.abandon()
 
     def evicted(self, wrapper: Any) -> None:
         """Records that the caches of one function were cleared, if it was called before."""
@@ -385,21 +394,28 @@ class Recording:
 
     def _reads(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[tuple[str, str], ...]:
         """What the function reads of its static arguments and of the objects that it is called with besides, where no key sees it."""
+        numbers, names = wrapped.statics(args)
+        found: list[tuple[str, str]] = []
+        numbered: dict[str, list[int]] = {}
         try:
-            opened = list(owners(wrapped.function()))
-            numbers, names = wrapped.statics(args)
-            if numbers or names:
-                statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
-                opened += [(value, is_by_identity(type(value))) for value in statics if is_open(value)]
-            return tuple(
-                read
-                for value, is_identity in opened
-                for read in self._objects.reads(
-                    value, wrapped.reads(type(value), is_identity=is_identity), is_identity=is_identity
-                )
-            )
+            if not (numbers or names or wrapped.has_owners):
+                return ()
+            opened = list(wrapped.owners()) if wrapped.has_owners else []
+            statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+            opened += [Owner(value, is_by_identity(type(value))) for value in statics if is_open(value)]
+            for owner in opened:
+                attributes = wrapped.reads(owner)
+                if attributes:
+                    called = type(owner.value).__name__
+                    known = numbered.setdefault(called, [])
+                    if id(owner.value) not in known:
+                        known.append(id(owner.value))
+                    number = known.index(id(owner.value))
+                    called = f"{called} ({number + 1})" if number else called
+                    found += self._objects.reads(owner.value, attributes, called, is_identity=owner.is_identity)
         except Exception:  # What is looked at raises.
             return ()
+        return tuple(found)
 
     def _leaf_signature(self, leaf: Any) -> Any:
         """Raises `Unsupported` for what can't be said quickly."""

@@ -86,14 +86,7 @@ NOTHING: Any = object()
 
 def body(function: Any) -> Any:
     """The Python function inside partials, methods and wrappers, those that jax makes included (`jax.grad`)."""
-    *_, inner = layers(function)
-    return inner
-
-
-def layers(function: Any) -> Iterator[Any]:
-    """The function, and what is in it, from the outermost to the innermost."""
     for _ in range(16):
-        yield function
         if isinstance(function, functools.partial):
             function = function.func
         elif isinstance(function, types.MethodType):
@@ -106,22 +99,62 @@ def layers(function: Any) -> Iterator[Any]:
             # A copy of a jitted function has no attributes.
             function = function.__getstate__().get("fun")
         else:
+            break
+    return function
+
+
+@dataclasses.dataclass(frozen=True)
+class Owner:
+    """An object that a function is called with and that is no argument."""
+
+    value: Any
+    is_identity: bool
+    """Whether a key has it by its identity."""
+    parameter: str | None = None
+    """The parameter that it is passed as, if that is known."""
+
+
+def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
+    """The object whose method the function is, what a partial gives it, and the object that is called itself; nothing of a node where a
+    partition has its leaves in the key."""
+    for _ in range(16):
+        kind = type(function)
+        if is_partition and not jax.tree_util.all_leaves([function]):
             return
-    yield function
+        if kind is types.FunctionType:
+            inner = function.__dict__.get("__wrapped__") if function.__dict__ else None
+            if inner is None or is_program(function.__code__):
+                return
+        elif kind is types.MethodType:
+            yield Owner(function.__self__, is_identity=True)
+            inner = function.__func__
+        elif issubclass(kind, functools.partial):
+            names = _positional(function.func)
+            for i, value in enumerate(function.args):
+                yield Owner(value, is_identity=True, parameter=names[i] if i < len(names) else None)
+            for name, value in function.keywords.items():
+                yield Owner(value, is_identity=True, parameter=name)
+            inner = function.func
+        else:
+            yield Owner(function, is_identity=is_by_identity(kind))
+            inner = stored(function, "__wrapped__")
+            if inner is None:
+                return
+        function = inner
 
 
-def owners(function: Any) -> Iterator[tuple[Any, bool]]:
-    """What the function is called with that is no argument, and whether a key has it by its identity: the object whose method it is,
-    what a partial gives it, and the object that is called."""
-    if type(function) is types.FunctionType and not function.__dict__:
-        return
-    for layer in layers(function):
-        if isinstance(layer, functools.partial):
-            yield from ((given, True) for given in (*layer.args, *layer.keywords.values()))
-        elif isinstance(layer, types.MethodType):
-            yield layer.__self__, True
-        elif not isinstance(layer, types.FunctionType):
-            yield layer, type(layer).__eq__ is object.__eq__
+def _positional(function: Any) -> tuple[str, ...]:
+    """The parameters of a function or method that are passed by position, but for the object whose method it is."""
+    is_method = type(function) is types.MethodType
+    inner = function.__func__ if is_method else function
+    if type(inner) is not types.FunctionType:
+        return ()
+    return inner.__code__.co_varnames[is_method : inner.__code__.co_argcount]
+
+
+def is_by_identity(made: type) -> bool:
+    """Whether the instances of the class are compared by their identity."""
+    return made.__eq__ is object.__eq__ and made.__hash__ is object.__hash__
 
 
 _JITTED = type(jax.jit(lambda: None))
@@ -129,7 +162,13 @@ _JITTED = type(jax.jit(lambda: None))
 
 def is_program(written: types.CodeType) -> bool:
     """Whether it is written in the program, or in a library that isn't jax."""
-    return not os.path.abspath(written.co_filename).startswith(LIBRARY)
+    return not _absolute(written.co_filename).startswith(LIBRARY)
+
+
+@functools.lru_cache(maxsize=4096)
+def _absolute(file: str) -> str:
+    """Where a program that goes to another folder began with the file."""
+    return os.path.abspath(file)
 
 
 def has_public(function: Any) -> bool:
@@ -331,12 +370,13 @@ def _is_hook(file: str) -> bool:
 _hooks: dict[str, bool] = {}
 
 
-def attributes(written: frozenset[types.CodeType], made: type) -> frozenset[str]:
-    """The attributes that the code takes of its parameters; of its first one alone, if it is that of a method of the class. What
+def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
+    """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that
+    of a method of the class. What
     its other methods take that are named there is among them, and what it takes of an attribute itself: `config.rate`."""
     found: set[str] = set()
     seen: set[types.CodeType] = set()
-    left = [(one, _params_of(one, made)) for one in written]
+    left = [(one, _params_of(one, made) if parameter is None else frozenset([parameter])) for one in written]
     while left:
         one, holders = left.pop()
         if one in seen:

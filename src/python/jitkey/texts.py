@@ -127,30 +127,35 @@ def identity_text(value: Any) -> str:
     """An object that is equal to itself alone, with what it holds of that which can be said in few words. Lists and dicts and arrays
     are said as such, or the first of those inside, since an object that holds one can't be hashed by what it holds."""
     text, name = text_of(value), type(value).__name__
+    if text != f"<{name}>":
+        return text
     held = _attributes(value)
     shown = {attribute: _held(part) for attribute, part in held.items()}
-    said = ", ".join(f"{attribute}={part}" for attribute, part in shown.items() if part != "…")
-    found = (f"{attribute}{path}={mark}" for attribute, part in held.items() for path, mark in _unhashable(part))
-    first = next(found, None)
-    if text != f"<{name}>" or not (said or first):
-        return text
-    if len(said) > TEXT:
-        said = f"{said[:TEXT]}…"
-    if first is not None and not any(_mark(part) and f"{attribute}={shown[attribute]}" in said for attribute, part in held.items()):
-        said = ", ".join(filter(None, [said, first]))
-    return f"<{name} {said}>"
+    parts = {attribute: f"{attribute}={part}" for attribute, part in shown.items() if part != "…"}
+    said = ", ".join(parts.values())
+    marked = [part for attribute, part in parts.items() if _mark(held[attribute])]
+    if not marked:
+        found = (f"{attribute}{path}={mark}" for attribute, part in held.items() for path, mark in _unhashable(part))
+        marked = list(itertools.islice(found, 1))
+    if not all(part in said[:TEXT] for part in marked):
+        # What can't be hashed is said whatever is cut off.
+        said = ", ".join(dict.fromkeys([marked[0], *parts.values()]))
+    return f"<{name} {said if len(said) <= TEXT else f'{said[:TEXT]}…'}>" if said else text
 
 
 def _unhashable(value: Any, depth: int = DEPTH) -> Iterator[tuple[str, str]]:
     """The lists, dicts, sets and arrays in a value, by their paths in it."""
+    made = type(value)
     mark = _mark(value)
     if mark:
         yield "", mark
-    elif depth and isinstance(value, tuple):
+    elif depth == 0 or hasattr(made, "__getattr__"):
+        return
+    elif issubclass(made, tuple):
         for i, part in enumerate(itertools.islice(tuple.__iter__(value), PARTS)):
             yield from ((f"[{i}]{path}", mark) for path, mark in _unhashable(part, depth - 1))
-    elif depth and dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value)[:PARTS]:
+    elif dataclasses.is_dataclass(made):
+        for field in dataclasses.fields(made)[:PARTS]:
             part = stored(value, field.name, NOTHING)
             yield from ((f".{field.name}{path}", mark) for path, mark in _unhashable(part, depth - 1))
 

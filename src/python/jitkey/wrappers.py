@@ -6,13 +6,14 @@ import dataclasses
 import functools
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .errors import Unsupported
 from .objects import A_JIT
 from .options import OfTheCall, filter_jit_options, jit_options
 from .source import (
+    Owner,
     attributes,
     body,
     code,
@@ -24,6 +25,7 @@ from .source import (
     is_program,
     is_wrapper,
     own_name,
+    owners,
     place,
     transformation_name,
     transformations,
@@ -47,9 +49,11 @@ class Wrapper:
     """What the program jitted it by, if that is no api with caches of its own."""
     of_call: Callable[[Any], dict[str, Any]] | None = None
     """What the options are of a call with these dynamic positional arguments, if they speak of what isn't there before."""
+    is_partition: bool = False
+    """Whether its key has the leaves of the function, as that of `filter_jit`."""
     unknown: str | None = None
     """Why its options can't be recorded."""
-    known_reads: weakref.WeakKeyDictionary[type, tuple[frozenset[str], frozenset[str]]] = dataclasses.field(
+    known_reads: weakref.WeakKeyDictionary[type, dict[tuple[str | None, bool], tuple[str, ...]]] = dataclasses.field(
         default_factory=weakref.WeakKeyDictionary
     )
 
@@ -58,14 +62,25 @@ class Wrapper:
         """Whether it takes the buffers of what it is given."""
         return any(name.startswith("donate") for name in self.options)
 
-    def reads(self, made: type, *, is_identity: bool) -> frozenset[str]:
-        """The attributes of an instance of the class of which the functions under the call speak, but for those that its instances are
-        compared by for certain, where a key doesn't have it by its identity."""
-        known = self.known_reads.get(made)
-        if known is None:
-            names = attributes(self.codes, made)
-            known = self.known_reads[made] = names, names - compared(made)
-        return known[0] if is_identity else known[1]
+    def reads(self, owner: Owner) -> tuple[str, ...]:
+        """The attributes of the object of which the functions under the call speak: all of them if a key has it by its identity, or else
+        without those by which `==` compares."""
+        made = type(owner.value)
+        known = self.known_reads.setdefault(made, {})
+        key = owner.parameter, owner.is_identity
+        if key not in known:
+            names = attributes(self.codes, made, owner.parameter)
+            known[key] = tuple(sorted(names if owner.is_identity else names - compared(made)))
+        return known[key]
+
+    @functools.cached_property
+    def has_owners(self) -> bool:
+        """Whether the function is called with more than arguments."""
+        return any(True for _ in self.owners())
+
+    def owners(self) -> Iterator[Owner]:
+        """What the function is called with beside its arguments."""
+        return owners(self.function(), is_partition=self.is_partition)
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
@@ -117,5 +132,6 @@ def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str], *, is_given:
         options=options,
         called="flax.nnx.jit" if type(fun).__module__.startswith("flax.nnx.") else None,
         of_call=of_call,
+        is_partition=api == "equinox.filter_jit",
         unknown=unknown,
     )
