@@ -371,9 +371,8 @@ _hooks: dict[str, bool] = {}
 
 
 def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
-    """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that
-    of a method of the class. What
-    its other methods take that are named there is among them, and what it takes of an attribute itself: `config.rate`."""
+    """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that of a method of the
+    class. What its other methods take that are named there is among them, and what it takes of an attribute itself: `config.rate`."""
     found: set[str] = set()
     seen: set[types.CodeType] = set()
     left = [(one, _params_of(one, made) if parameter is None else frozenset([parameter])) for one in written]
