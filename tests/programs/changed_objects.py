@@ -179,3 +179,20 @@ class Model(eqx.Module):
 # What filter_jit is given of a Module is an argument.
 loss_of = [eqx.filter_jit(Model(jnp.full(3, w)).loss) for w in (1.0, 2.0)]
 print([loss(jnp.ones(3)) for loss in loss_of])
+
+
+@dataclasses.dataclass(unsafe_hash=True)
+class Valued:
+    """Is another one to who looks for it by its hash, and its wrapper has found it already."""
+
+    gain: float
+
+    def __call__(self, x):
+        return x * self.gain
+
+
+valued = Valued(0.5)
+apply = jax.jit(valued)
+print(apply(jnp.ones(3)))
+valued.gain = 0.25
+print(apply(jnp.ones(3)))

@@ -136,7 +136,9 @@ def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
                 yield Owner(value, is_identity=True, parameter=name)
             inner = function.func
         else:
-            yield Owner(function, is_identity=is_by_identity(kind))
+            if is_by_identity(kind):
+                # One that is compared by what it holds is another one to a recording once that changes.
+                yield Owner(function, is_identity=True)
             inner = stored(function, "__wrapped__")
             if inner is None:
                 return
