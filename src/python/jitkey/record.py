@@ -300,6 +300,8 @@ def written_aval(value: Any) -> str:
 
 
 def _aval(value: Any) -> str:
+    if not all(isinstance(size, (int, np.integer)) for size in value.shape):
+        raise Unsupported("recording a shape with a symbol in it")
     shape = ",".join(map(str, value.shape))
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return f"key<{_implementation(value)}>[{shape}]"
