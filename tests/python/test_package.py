@@ -17,6 +17,7 @@ import time
 from typing import Any
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import jitkey
 import numpy as np
@@ -247,6 +248,14 @@ def test_what_is_jitted_for_a_layout_has_no_prediction(tmp_path):
     *_, with_a_sharding, with_a_layout = (line for line in file.read_text().splitlines() if '"api"' in line)
     assert '"call"' in with_a_sharding and "jitted for a layout" not in with_a_sharding
     assert "jitted for a layout" in with_a_layout
+
+
+def test_a_shape_with_a_symbol_has_no_prediction(tmp_path):
+    with jitkey.recording(tmp_path / "recording.jsonl") as recording:
+        shape = jax.export.symbolic_shape("n, 4")
+        jax.export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct(shape, jnp.float32))
+    (call,) = [line for line in map(json.loads, recording.file.read_text().splitlines()) if "api" in line]
+    assert call["unrecorded"] == "recording a shape with a symbol in it"
 
 
 def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):
