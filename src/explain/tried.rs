@@ -50,7 +50,7 @@ impl Explained {
                     continue;
                 }
             };
-            let is_same = |a: &Difference, b: &Difference| a.path == b.path && a.component == b.component;
+            let is_same = |a: &Difference, b: &Difference| place_of(a) == place_of(b);
             let stated = call.differences();
             // What one place makes of the key alone can look otherwise than beside the others: an argument is absent that the other
             // call has by name.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import importlib.metadata
 import json
 import os
@@ -24,6 +25,7 @@ import numpy as np
 import pytest
 from jitkey import hooks
 from jitkey.stream import Stream
+from jitkey.texts import identity_text
 
 pytest_plugins = ["pytester"]
 
@@ -451,6 +453,23 @@ def test_a_child_writes_nothing_of_the_recording(tmp_path):
         hooks._forked()
         run([4])
     assert recording.is_abandoned and file.read_bytes() == before
+
+
+def test_what_cannot_be_hashed_is_said_of_an_object_however_deep_and_long():
+    @dataclasses.dataclass(frozen=True)
+    class Net:
+        weights: Any
+        name: str
+
+    class Trainer:
+        def __init__(self, **held):
+            self.__dict__.update(held)
+
+    deep = Trainer(rate=0.5, net=Net((jnp.ones(3),), "n"))
+    assert identity_text(deep) == "<Trainer net.weights[0]=float32[…], rate=0.5, net=Net(weights=…, name='n')>"
+    long = identity_text(Trainer(net=Net(None, "n" * 300), history=[jnp.ones(3)]))
+    assert long.startswith("<Trainer history=[…], net=Net(") and long.endswith("…>") and len(long) < 300
+    assert identity_text(Trainer(net=Net(None, "n"))) == "<Trainer net=Net(weights=None, name='n')>"
 
 
 def test_the_package_and_the_wheel_are_one_version():

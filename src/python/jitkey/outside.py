@@ -23,6 +23,7 @@ from .source import (
     is_program,
     is_wrapper,
     of_class,
+    positional,
     stored,
 )
 from .texts import PARTS, TEXT, array_text, is_array, is_plain, value_text
@@ -172,10 +173,7 @@ def _globals_of(written: types.CodeType) -> tuple[str, ...]:
 def _given(function: Any) -> dict[str, Any]:
     """What a partial gives to the function in it, or the object holds and the program's method reads that it is, or that a call runs."""
     if isinstance(function, functools.partial):
-        written = stored(function.func, "__code__") or stored(stored(function.func, "__func__"), "__code__")
-        names = written.co_varnames[: written.co_argcount] if written is not None else ()
-        names = names[1:] if isinstance(function.func, types.MethodType) else names
-        return dict(zip(names, function.args, strict=False)) | function.keywords
+        return dict(zip(positional(function.func), function.args, strict=False)) | function.keywords
     if isinstance(function, (types.FunctionType, type)):
         return {}
     is_method = isinstance(function, types.MethodType)

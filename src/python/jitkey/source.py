@@ -129,7 +129,7 @@ def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
             yield Owner(function.__self__, is_identity=True)
             inner = function.__func__
         elif issubclass(kind, functools.partial):
-            names = _positional(function.func)
+            names = positional(function.func)
             for i, value in enumerate(function.args):
                 yield Owner(value, is_identity=True, parameter=names[i] if i < len(names) else None)
             for name, value in function.keywords.items():
@@ -145,7 +145,7 @@ def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
         function = inner
 
 
-def _positional(function: Any) -> tuple[str, ...]:
+def positional(function: Any) -> tuple[str, ...]:
     """The parameters of a function or method that are passed by position, but for the object whose method it is."""
     is_method = type(function) is types.MethodType
     inner = function.__func__ if is_method else function
