@@ -503,6 +503,20 @@ def test_what_is_given_the_same_is_not_described_again(tmp_path):
     assert described(*[(scaled, 1.0, by) for by in (1, 2, 1.0, 1)]) == [1, 2, 3]
 
 
+def test_arrays_that_look_otherwise_in_the_middle_are_described_again(tmp_path):
+    """Of those that are like the last ones the ends are seen first."""
+    plain = [jnp.asarray(1, jnp.float32) for _ in range(3)]
+    others = [jnp.ones(1), jnp.asarray(1, jnp.int32), jnp.asarray(1.0), jax.device_put(plain[1], jax.devices()[0]), 1.0]
+    step = jax.jit(lambda leaves: leaves[0])
+    with jitkey.recording(tmp_path / "recording.jsonl") as recording:
+        for middle in [plain[1], *others, jnp.asarray(2, jnp.float32), *others]:
+            step([plain[0], middle, plain[2]])
+        step(plain[:2])
+        step(plain)
+    calls = [line for line in map(json.loads, recording.file.read_text().splitlines()) if "api" in line]
+    assert [line.get("again") for line in calls] == [*[None] * 6, 1, 2, 3, 4, 5, 6, None, 1]
+
+
 def test_what_is_compiled_beside_the_calls_is_recorded(tmp_path):
     file = tmp_path / "recording.jsonl"
     jax.clear_caches()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 from collections.abc import Hashable
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
-from jax.sharding import NamedSharding
+from jax._src.array import ArrayImpl
+from jax.sharding import NamedSharding, PartitionSpec
+
+from .errors import Unsupported
 
 KNOWN = 4096
 """Signatures that are known, and contexts, at most."""
@@ -30,35 +34,104 @@ def is_known_by_type(leaf: Any) -> bool:
     return kind in (float, bool, complex) or (isinstance(leaf, np.generic) and leaf.dtype.kind in "biufc")
 
 
+EQUAL_IS_ALIKE = repr(PartitionSpec("x")) == repr(PartitionSpec(("x",)))
+"""Whether equal shardings are written alike. Up to jax 0.4 these two are equal, and are not."""
+
 MEMORY_KIND = "_memory_kind" if "_memory_kind" in NamedSharding.__annotations__ else "memory_kind"
 """Where a sharding has it; `memory_kind` is a property, which takes longer."""
 
-parts_of_sharding = attrgetter("mesh", "spec", MEMORY_KIND)
-"""What tells two of them apart."""
+_parts = attrgetter("mesh", "spec", MEMORY_KIND)
+
+
+def _kind_of(value: Any) -> Any:
+    """What is equal for avals and shardings that are alike."""
+    return _parts(value) if not EQUAL_IS_ALIKE and type(value) is NamedSharding else value
+
+
+_aval, _sharding, _committed = (inspect.getattr_static(ArrayImpl, name).fget for name in ("aval", "_sharding", "_committed"))
+"""What an array says of itself, as its class has it: asking by the name takes twice as long."""
+
+LISTS = 256
+"""Lists of arrays that are known by what they say, at most."""
 
 
 class Alike:
-    """Avals and shardings, each with the number of all that are equal to it: their ids are found faster than they compare."""
+    """Arrays, and their avals and shardings, each with the number of all that are equal to it: their ids are found faster than they
+    compare."""
 
     def __init__(self) -> None:
-        self.by_id: dict[int, tuple[Any, int]] = {}
+        self._by_id: dict[int, tuple[Any, int]] = {}
         """They are held, so that their ids are theirs alone."""
+        self._last: dict[Hashable, tuple[list[Any], list[Any], list[bool], int]] = {}
+        """The arrays that each function was given last."""
         self._numbers: dict[Any, int] = {}
         # A number is never given again, and 1 is equal to True.
         self._count = itertools.count(2)
 
-    def number(self, value: Any) -> int:
+    def arrays(self, of: Hashable, arrays: list[ArrayImpl]) -> int:
+        """The number of these, which function `of` is given. Raises `Unsupported` if one of them is deleted."""
+        if any(map(ArrayImpl.is_deleted, arrays)):
+            raise Unsupported("an array that is deleted")
+        avals, shardings, committed = list(map(_aval, arrays)), list(map(_sharding, arrays)), list(map(_committed, arrays))
+        last = self._last.get(of)
+        # What a program returned has the same avals each time, and of those that were made anew the first will do to see it.
+        if (
+            last is not None
+            and all(map(is_, avals[:1] + avals[-1:], last[0][:1] + last[0][-1:]))
+            and (avals, committed) == (last[0], last[2])
+            and (shardings == last[1] if EQUAL_IS_ALIKE else all(map(is_, shardings, last[1])))
+        ):
+            return last[3]
+        number = self._number(tuple(self._looks(avals, shardings, committed)))
+        if len(self._last) >= LISTS:
+            self._last.clear()
+        self._last[of] = avals, shardings, committed, number
+        return number
+
+    def _looks(self, avals: list[Any], shardings: list[Any], committed: list[bool]) -> list[int]:
+        """The numbers of what they say. Most are like the one before, stand where it does, and aren't committed."""
+        looks: list[int] = []
+        add, known = looks.append, self._by_id.get
+        aval: Any = None
+        sharding: Any = None
+        kind: Any = None
+        look = stands = 0
+        for now, here, is_committed in zip(avals, shardings, committed, strict=True):
+            if now is not aval:
+                # What was made anew for each of them is compared with the one before, which is faster than to look for it.
+                found = known(id(now))
+                if found is not None:
+                    look = found[1]
+                elif aval is None or now != aval:
+                    look = self._number_of(now)
+                aval = now
+            add(look)
+            if here is not sharding:
+                before, sharding, kind = kind, here, _kind_of(here)
+                if kind != before:
+                    found = known(id(here))
+                    number = self._number_of(here) if found is None else found[1]
+                    if number != stands:
+                        add(number)
+                        stands = number
+            if is_committed:
+                add(True)
+        return looks
+
+    def _number_of(self, value: Any) -> int:
         """That of an aval or a sharding that isn't known by its id."""
-        # Up to jax 0.4 a sharding of P("x") and one of P(("x",)) are equal, and they are written otherwise.
-        kind = parts_of_sharding(value) if type(value) is NamedSharding else value
+        number = self._number(_kind_of(value))
+        if len(self._by_id) >= ALIKE:
+            self._by_id.clear()
+        self._by_id[id(value)] = value, number
+        return number
+
+    def _number(self, kind: Hashable) -> int:
         number = self._numbers.get(kind)
         if number is None:
             if len(self._numbers) >= ALIKE:
                 self._numbers.clear()
             number = self._numbers[kind] = next(self._count)
-        if len(self.by_id) >= ALIKE:
-            self.by_id.clear()
-        self.by_id[id(value)] = value, number
         return number
 
 

@@ -93,6 +93,8 @@ class Objects(Graphs):
     def news(self) -> dict[str, Any]:
         """What was not said yet: new classes and objects, and which are gone."""
         said: dict[str, Any] = {}
+        if len(self.classes) == len(self._told) and not any((self.objects, self.outside, self.dropped, self.deleted, self.donated)):
+            return said
         classes = {name: form for name, form in self.classes.items() if name not in self._told}
         self._told.update(classes)
         objects, outside = dict(self.objects), {name: read for name, read in self.outside.items() if read}

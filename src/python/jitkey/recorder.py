@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import inspect
 import itertools
 import json
@@ -26,12 +27,11 @@ import jax
 import numpy as np
 from jax._src import config as jax_config
 from jax._src.array import ArrayImpl
-from jax.sharding import NamedSharding
 
 from . import environment, hooks
 from .errors import Unsupported, describe
 from .hooks import local
-from .known import MEMORY_KIND, Alike, Known, Signature, is_known_by_type, parts_of_sharding
+from .known import Alike, Known, Signature, is_known_by_type
 from .objects import Objects, is_open, taken
 from .observe import LAYERS
 from .parameters import NAME
@@ -52,6 +52,8 @@ LOOP_OPTIONS = ("reverse", "unroll")
 """Options of loops that a case has words for."""
 GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
 """The layers to which what is done ahead of time goes."""
+TEXTS = 4096
+"""Words of which is known how JSON writes them, at most."""
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -336,72 +338,35 @@ class Recording:
     def _signature(self, what: Any, wrapped: Wrapper, args: Any, kwargs: Any, *, by_type: bool) -> Signature | None:
         """What calls have in common that are described alike; None if that can't be said quickly. `by_type` leaves out the values
         of numbers, which are none of the key of a jaxpr that is given them as arrays."""
-        numbers, names = wrapped.statics(args)
+        traced, named, parts = args, kwargs, []
         try:
-            statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
-            traced = [arg for i, arg in enumerate(args) if i not in numbers] if numbers else args
-            named = {name: arg for name, arg in kwargs.items() if name not in names} if names else kwargs
+            if wrapped.has_statics:
+                numbers, names = wrapped.statics(args)
+                traced = [arg for i, arg in enumerate(args) if i not in numbers]
+                named = {name: arg for name, arg in kwargs.items() if name not in names}
+                parts = [self._leaf_signature(static) for static in _statics(numbers, names, args, kwargs)]
             leaves, treedef = jax.tree_util.tree_flatten((traced, named))
             if wrapped.donates and _twice(leaves):
                 return None
-            parts: list[Any] = [self._leaf_signature(static) for static in statics]
-            add, known, number_of = parts.append, self._alike.by_id.get, self._alike.number
-            last = looks = sharding = mesh = spec = kind = stands = None
-            for leaf in leaves:
-                if type(leaf) is ArrayImpl and not leaf.is_deleted():
-                    # Most are like the one before, stand where it does, and aren't committed. What was made anew for each of them is
-                    # compared with that one, which is faster than to look for it.
-                    aval = leaf.aval
-                    if aval is not last:
-                        found = known(id(aval))
-                        if found is not None:
-                            looks = found[1]
-                        elif last is None or aval != last:
-                            looks = number_of(aval)
-                        last = aval
-                    add(looks)
-                    here = leaf.sharding
-                    if here is not sharding:
-                        sharding, is_named = here, type(here) is NamedSharding
-                        # As `parts_of_sharding` compares them.
-                        if not (
-                            is_named
-                            and here.mesh is mesh
-                            and (here.spec is spec or here.spec == spec)
-                            and getattr(here, MEMORY_KIND) == kind
-                        ):
-                            found = known(id(here))
-                            number = number_of(here) if found is None else found[1]
-                            mesh, spec, kind = parts_of_sharding(here) if is_named else (None, None, None)
-                            if number != stands:
-                                add(number)
-                                stands = number
-                    if leaf._committed:
-                        add(True)
-                elif isinstance(leaf, jax.core.Tracer):
-                    aval = leaf.aval
-                    # Up to jax 0.4 it can have the value, and comparing two of these runs programs.
-                    add((type(aval), aval.shape, aval.dtype, aval.weak_type, getattr(aval, "sharding", None)))
-                elif by_type and is_known_by_type(leaf):
-                    add(type(leaf))
-                else:
-                    add(self._leaf_signature(leaf))
+            arrays = leaves
+            if list(map(type, leaves)).count(ArrayImpl) < len(leaves):
+                arrays = [leaf for leaf in leaves if type(leaf) is ArrayImpl]
+                parts += [ArrayImpl if type(leaf) is ArrayImpl else self._leaf_signature(leaf, by_type=by_type) for leaf in leaves]
+            parts.append(self._alike.arrays(what, arrays))
             key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), self._surroundings.beside())
-            hash(key)
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
         return key
 
     def _reads(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[tuple[str, str], ...]:
         """What the function reads of its static arguments and of the objects that it is called with besides, where no key sees it."""
-        numbers, names = wrapped.statics(args)
         found: list[tuple[str, str]] = []
         numbered: dict[str, list[int]] = {}
         try:
-            if not (numbers or names or wrapped.has_owners):
+            if not (wrapped.has_statics or wrapped.has_owners):
                 return ()
             opened = list(wrapped.owners()) if wrapped.has_owners else []
-            statics = [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+            statics = _statics(*wrapped.statics(args), args, kwargs)
             opened += [Owner(value, is_by_identity(type(value))) for value in statics if is_open(value)]
             for owner in opened:
                 attributes = wrapped.reads(owner)
@@ -417,9 +382,15 @@ class Recording:
             return ()
         return tuple(found)
 
-    def _leaf_signature(self, leaf: Any) -> Any:
+    def _leaf_signature(self, leaf: Any, *, by_type: bool = False) -> Any:
         """Raises `Unsupported` for what can't be said quickly."""
         kind = type(leaf)
+        if isinstance(leaf, jax.core.Tracer):
+            aval: Any = leaf.aval
+            # Up to jax 0.4 it can have the value, and comparing two of these runs programs.
+            return (type(aval), aval.shape, aval.dtype, aval.weak_type, getattr(aval, "sharding", None))
+        if by_type and is_known_by_type(leaf):
+            return kind
         if isinstance(leaf, np.ndarray):
             return (kind, leaf.shape, leaf.dtype)
         if is_plain(leaf):
@@ -516,7 +487,7 @@ class Recording:
         """Writes a line, and says whether all of it could be written."""
         whole = True
         try:
-            text = _encode(line)
+            text = "{" + ", ".join([f'"{name}": {_text(part)}' for name, part in line.items()]) + "}"
         except (TypeError, ValueError, RecursionError) as error:
             said = {name: part for name, part in line.items() if name not in ("call", "aside")}
             try:
@@ -539,6 +510,10 @@ class Recording:
         return f"{form}={int(value)}" if is_number and isinstance(form, str) else form
 
 
+def _statics(numbers: list[int], names: list[str], args: Any, kwargs: Any) -> list[Any]:
+    return [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+
+
 def _by_name(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """What a Module is called with by name, if all of it has one: `filter_jit` binds it so, and cases have no parameters of Modules."""
     try:
@@ -549,6 +524,17 @@ def _by_name(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     kinds = {signature.parameters[name].kind for name in named}
     has_names = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
     return ((), named) if has_names and all(map(NAME.match, named)) else (args, kwargs)
+
+
+@functools.lru_cache(TEXTS)
+def _string(text: str) -> str:
+    return _encode(text)
+
+
+def _text(part: Any) -> str:
+    """JSON of what stands in a line, in most of which there are few words, and often the same."""
+    kind = type(part)
+    return _string(part) if kind is str else repr(part) if kind is int or part == [] else _encode(part)
 
 
 def _said(reads: tuple[tuple[str, str], ...]) -> dict[str, Any]:

@@ -18,6 +18,9 @@ from jax._src import core as jax_core
 
 core: Any = jax_core
 
+FILES = 4096
+"""Names of files of which is known what they are, at most."""
+
 DEPTH = 3
 """So many attributes of each other are followed."""
 
@@ -276,16 +279,17 @@ def place(written: types.CodeType | None) -> str | None:
     """The file and the line where it is written; of a lambda the column of its body too, if Python knows it (from 3.11 on)."""
     if written is None:
         return None
-    line = f"{_file(written)}:{written.co_firstlineno}"
+    line = f"{_name_of(written.co_filename)}:{written.co_firstlineno}"
     if written.co_name != "<lambda>" or not hasattr(written, "co_positions"):
         return line
     columns = [column for begins, _, column, _ in written.co_positions() if column and begins == written.co_firstlineno]
     return f"{line}:{min(columns) + 1}" if columns else line
 
 
-def _file(written: types.CodeType) -> str:
-    """The name of the file; a cell of IPython that runs again is the same one, though it has another number."""
-    return re.sub(r"^<ipython-input-\d+-", "<ipython-input-", os.path.basename(written.co_filename))
+@functools.lru_cache(FILES)
+def _name_of(file: str) -> str:
+    """Without its folder; a cell of IPython that runs again is the same one, though it has another number."""
+    return re.sub(r"^<ipython-input-\d+-", "<ipython-input-", os.path.basename(file))
 
 
 def caller() -> str | None:
@@ -312,9 +316,10 @@ def _first(frame: types.FrameType | None, is_it: Callable[[str], bool]) -> types
 
 
 def _line(frame: types.FrameType) -> str:
-    return f"{_file(frame.f_code)}:{frame.f_lineno}"
+    return f"{_name_of(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
+@functools.lru_cache(FILES)
 def is_of_program(file: str) -> bool:
     """Whether a file of that name is the program's, and no library's."""
     return file.startswith(("<ipython-input", "<stdin>")) or not (_is_hook(file) or file.startswith(_INSTALLED))
@@ -362,14 +367,10 @@ def asked_by() -> str | None:
     return "library" if frame.f_code.co_filename.startswith(_PACKAGES) else None
 
 
+@functools.lru_cache(FILES)
 def _is_hook(file: str) -> bool:
-    if file not in _hooks:
-        wrapping = [getattr(sys.modules.get(name), "__file__", None) for name in ("equinox", "flax")]
-        _hooks[file] = file.startswith((*LIBRARY, *(os.path.dirname(made) + os.sep for made in wrapping if made)))
-    return _hooks[file]
-
-
-_hooks: dict[str, bool] = {}
+    wrapping = [getattr(sys.modules.get(name), "__file__", None) for name in ("equinox", "flax")]
+    return file.startswith((*LIBRARY, *(os.path.dirname(made) + os.sep for made in wrapping if made)))
 
 
 def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:

@@ -82,6 +82,11 @@ class Wrapper:
         """What the function is called with beside its arguments."""
         return owners(self.function(), is_partition=self.is_partition)
 
+    @functools.cached_property
+    def has_statics(self) -> bool:
+        """Whether any of its arguments is static."""
+        return any(name.startswith("static") for name in self.options)
+
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
         numbers = self.options.get("static_argnums", ())
