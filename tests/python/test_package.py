@@ -506,7 +506,7 @@ def test_what_is_given_the_same_is_not_described_again(tmp_path):
 def test_arrays_that_look_otherwise_in_the_middle_are_described_again(tmp_path):
     """Of those that are like the last ones the ends are seen first."""
     plain = [jnp.asarray(1, jnp.float32) for _ in range(3)]
-    others = [jnp.ones(1), jnp.asarray(1, jnp.int32), jnp.asarray(1.0), jax.device_put(plain[1], jax.devices()[0]), 1.0]
+    others = [jax.device_put(plain[1], jax.devices()[0]), jnp.ones(1), jnp.asarray(1, jnp.int32), jnp.asarray(1.0), 1.0]
     step = jax.jit(lambda leaves: leaves[0])
     with jitkey.recording(tmp_path / "recording.jsonl") as recording:
         for middle in [plain[1], *others, jnp.asarray(2, jnp.float32), *others]:
