@@ -43,6 +43,8 @@ pub struct Explained {
     pub patterns: Vec<Pattern>,
     /// What was compiled beside the calls, by the line of the program, where most was first.
     pub beside: Vec<Beside>,
+    /// How many calls have begun and aren't among these: they hadn't ended, or could not be written.
+    pub unended: usize,
     #[serde(skip)]
     version: Version,
     /// By what is called.
@@ -445,8 +447,9 @@ impl Explained {
             call.advice = advisor.of_call(call);
             call.further = advisor.further(call);
         }
-        let beside = Beside::all(&recording);
-        let mut explained = Self { about: recording.about, calls, patterns: Vec::new(), beside, version, replays };
+        let (beside, unended) = (Beside::all(&recording), recording.unended());
+        let mut explained =
+            Self { about: recording.about, calls, patterns: Vec::new(), beside, unended, version, replays };
         explained.try_repairs(spec, &advisor);
         explained.patterns = patterns::patterns(&explained.calls, &spec.habits);
         Ok(explained)

@@ -387,6 +387,12 @@ impl Recording {
         })
     }
 
+    /// How many calls have begun that have no line.
+    pub(super) fn unended(&self) -> usize {
+        let begun = self.lines.iter().filter_map(Line::began).map(|(number, _)| number).max();
+        begun.unwrap_or_default().saturating_sub(self.calls().count())
+    }
+
     /// What was said before each line, in order.
     pub(super) fn news(&self) -> impl Iterator<Item = &News> {
         self.lines.iter().filter_map(|line| match line {

@@ -6,6 +6,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use super::text::Style;
+use super::counted;
 use crate::case::text::to_json;
 use crate::case::{Layer, Verdict};
 use crate::explain::{
@@ -429,6 +430,9 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         let count = counted(otherwise, "call");
         let _ = writeln!(text, "{bad}{count} did otherwise than the model says: {}{end}", numbered(&calls));
     }
+    if let Some(says) = unended(explained) {
+        let _ = writeln!(text, "{bad}{says}{end}");
+    }
     if unpredicted > 0 {
         let _ = writeln!(text, "{dim}{} can't be predicted{end}", counted(unpredicted, "call"));
         for (why, calls) in unpredictable(explained) {
@@ -439,6 +443,13 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         let _ = writeln!(text, "{dim}{says}{end}");
     }
     text
+}
+
+/// How many calls aren't among those that are explained.
+pub(super) fn unended(explained: &Explained) -> Option<String> {
+    let count = explained.unended;
+    let which = if count == 1 { "is" } else { "are" };
+    (count > 0).then(|| format!("{} more {which} not recorded to the end", counted(count, "call")))
 }
 
 /// How much was compiled beside the calls, and where most of it.
@@ -549,14 +560,6 @@ fn duration(seconds: f64) -> String {
         ..10.0 => format!("{seconds:.1} s"),
         _ => format!("{seconds:.0} s"),
     }
-}
-
-pub(super) fn counted(count: usize, thing: &str) -> String {
-    format!("{count} {}", plural(count, thing))
-}
-
-pub(super) fn plural(count: usize, thing: &str) -> String {
-    format!("{thing}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -27,3 +27,11 @@ pub fn quoted(word: &str) -> String {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
+
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {}", plural(count, thing))
+}
+
+fn plural(count: usize, thing: &str) -> String {
+    format!("{thing}{}", if count == 1 { "" } else { "s" })
+}

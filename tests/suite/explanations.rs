@@ -3,7 +3,7 @@
 use jitkey::case::{LayerSet, Verdict};
 use jitkey::explain::{Explained, ExplainedCall, Nearest, Recording, Tried, Untried};
 use jitkey::model::Difference;
-use jitkey::report::explain::text;
+use jitkey::report::explain::{summary, text};
 use jitkey::report::text::Style;
 use rstest::rstest;
 
@@ -400,6 +400,21 @@ fn what_is_no_recording_is_refused(#[case] content: &str, #[case] reason: &str) 
 fn a_line_that_was_cut_off_is_left_out() {
     let content = "{\"recording\": 1, \"about\": {\"jax\": \"0.12.0.1\"}}\n{\"api\": \"jax.jit\", \"na";
     assert_eq!(Recording::read(content).unwrap().calls().count(), 0);
+}
+
+/// A call in another thread hadn't ended as the program did, or its line was lost.
+#[rstest]
+#[case::all(&[1, 2, 3], 3, None)]
+#[case::as_threads_end(&[2, 1], 2, None)]
+#[case::one_in_between(&[1, 3], 3, Some("1 call more is not recorded to the end"))]
+#[case::the_last_two(&[1], 3, Some("2 calls more are not recorded to the end"))]
+fn a_call_without_a_line_is_said(#[case] ended: &[usize], #[case] begun: usize, #[case] said: Option<&str>) {
+    let first = first("jax.jit", "1", "");
+    let lines = ended.iter().map(|number| first.replacen('{', &format!("{{\"number\": {number}, "), 1));
+    let clearing = format!("{{\"clear\": \"jax\", \"after\": {begun}}}");
+    let lines: Vec<String> = lines.chain([clearing]).collect();
+    let text = summary(&explained(&lines), Style::PLAIN);
+    assert_eq!(text.lines().find(|line| line.ends_with("to the end")), said, "{text}");
 }
 
 /// What is no value of a case is known of the one call, of those that say that they repeat it, and of no other.

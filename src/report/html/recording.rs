@@ -8,8 +8,9 @@ use maud::{Markup, PreEscaped, html};
 use super::calls::{Calls, state};
 use super::{Page, prose, shell};
 use crate::explain::{Explained, ExplainedCall, Pattern};
-use crate::report::explain::{Cost, Totals, beside, compiled_beside, counted, plural, took};
+use crate::report::explain::{Cost, Totals, beside, compiled_beside, took, unended};
 use crate::report::text::grouped;
+use crate::report::{counted, plural};
 
 /// How many things to mend are shown at once, and how many calls of each.
 const SHOWN: usize = 12;
@@ -67,6 +68,7 @@ fn lead(explained: &Explained) -> Markup {
         @if less > 0 { ", " (less) " missed something less" }
         "."
         @if totals.otherwise > 0 { " " (counted(totals.otherwise, "call")) " did otherwise than the model says." }
+        @if let Some(says) = unended(explained) { " " (says) "." }
         @if totals.unpredicted > 0 { " " (counted(totals.unpredicted, "call")) " can't be predicted." }
     }
 }
