@@ -69,7 +69,7 @@ struct Running {
     /// A Python that has the libraries already, instead of a private environment.
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
-    /// Seconds that a target may take to answer.
+    /// Seconds that a target may take to answer, and as many again for each 500 calls of a case that only fill its caches.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     timeout: u64,
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
-use super::text::Style;
 use super::counted;
+use super::text::Style;
 use crate::case::text::to_json;
 use crate::case::{Layer, Verdict};
 use crate::explain::{

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use super::protocol::{About, Greeting, HelloReply, Observation, PROTOCOL, Reply, Request};
 use super::{Target, TargetError};
-use crate::case::{Case, text};
+use crate::case::{Case, Step, text};
 
 /// How long a target may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// To start and answer the greeting.
     pub start: Duration,
-    /// To answer any of the cases that it has.
+    /// To answer any of the cases that it has, and as long again for each 500 calls that only fill its caches.
     pub case: Duration,
     /// How often in a row its process may end without an answer before it is given up; any number if not given.
     pub crashes: Option<usize>,
@@ -74,9 +74,10 @@ impl Subprocess {
     /// Runs cases that are on their way together. Those that were unanswered when the process fell silent come back.
     fn window(&mut self, cases: &[(usize, &Case)], observed: &mut [Option<Observation>]) -> Option<Silence> {
         let sent = cases.iter().try_for_each(|(id, case)| self.process.send(*id, case));
+        let patience = self.patience(cases.iter().map(|(_, case)| *case));
         let mut open: Vec<usize> = cases.iter().map(|(id, _)| *id).collect();
         while !open.is_empty() {
-            let line = match self.process.lines.recv_timeout(self.limits.case) {
+            let line = match self.process.lines.recv_timeout(patience) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => return Some(Silence::TimedOut),
                 Err(RecvTimeoutError::Disconnected) => return Some(Silence::Ended),
@@ -95,6 +96,13 @@ impl Subprocess {
             self.crashes_in_a_row = 0;
         }
         if sent.is_err() { Some(Silence::Ended) } else { None }
+    }
+
+    /// How long the slowest of the cases may take.
+    fn patience<'c>(&self, cases: impl Iterator<Item = &'c Case>) -> Duration {
+        let filled = |step: &Step| if let Step::Fill(fill) = step { u32::from(fill.calls) } else { 0 };
+        let most = cases.map(|case| case.steps.iter().map(filled).sum::<u32>()).max().unwrap_or(0);
+        self.limits.case * (1 + most / 500)
     }
 
     fn ended(&mut self) -> String {
@@ -127,9 +135,9 @@ impl Target for Subprocess {
                 }
                 // Alone, a case that silences the process is the culprit; otherwise they go one by one from here.
                 Some(silence) if width == 1 => {
-                    let (culprit, _) = open[0];
+                    let (culprit, case) = open[0];
                     observed[culprit].get_or_insert_with(|| match silence {
-                        Silence::TimedOut => Observation::TimedOut(self.limits.case),
+                        Silence::TimedOut => Observation::TimedOut(self.patience(std::iter::once(case))),
                         Silence::Ended => Observation::Crashed(self.ended()),
                     });
                     self.crashes_in_a_row += 1;

@@ -56,6 +56,15 @@ fn a_bad_start_is_explained(#[case] fault: &str, #[case] reason: &str) {
 }
 
 #[test]
+fn a_case_that_fills_caches_may_take_longer() {
+    let limits = Limits { case: Duration::from_secs(1), ..LIMITS };
+    let fills = "steps: [{fill: {calls: 1000, call: {args: [{str: poison}]}}}, {call: {args: [1]}}]";
+    let mut target = Subprocess::start(command("hangs"), Vec::new(), limits).unwrap();
+    let seen = target.observe(&[text::from_yaml(fills).unwrap()]).unwrap();
+    assert_eq!(seen[0].silence().as_deref(), Some("no answer within 3 s"));
+}
+
+#[test]
 fn silence_at_the_start_has_a_limit() {
     let limits = Limits { start: Duration::from_secs(1), ..LIMITS };
     let error = Subprocess::start(command("mute"), Vec::new(), limits).unwrap_err().to_string();
