@@ -155,7 +155,7 @@ class Recording:
             line,
             lambda: {**self._call_of(api, wrapped, args, kwargs), "via": via, **_said(reads)},
             lambda: original(wrapper, *args, **kwargs),
-            wrapped.codes,
+            wrapped.codes if wrapped.is_run else frozenset(),
             via,
             signature,
         )

@@ -87,9 +87,10 @@ NOTHING: Any = object()
 """Stands for what isn't there, or can't be had without the program's own code."""
 
 
-def body(function: Any) -> Any:
-    """The Python function inside partials, methods and wrappers, those that jax makes included (`jax.grad`)."""
+def layers(function: Any) -> Iterator[Any]:
+    """What is called, and what is inside of each: of partials, methods and wrappers, those that jax makes included (`jax.grad`)."""
     for _ in range(16):
+        yield function
         if isinstance(function, functools.partial):
             function = function.func
         elif isinstance(function, types.MethodType):
@@ -103,7 +104,18 @@ def body(function: Any) -> Any:
             function = function.__getstate__().get("fun")
         else:
             break
-    return function
+
+
+def body(function: Any) -> Any:
+    """The Python function inside of all that is around it."""
+    *_, innermost = layers(function)
+    return innermost
+
+
+def is_jitted(value: Any) -> bool:
+    """Whether it is what `jax.jit` returns, or `equinox.filter_jit`."""
+    kind = type(value)
+    return kind is _JITTED or (kind.__name__ == "_JitWrapper" and kind.__module__.startswith("equinox."))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import types
@@ -21,12 +22,15 @@ from .source import (
     compared,
     has_public,
     is_called_by_program,
+    is_jitted,
     is_made,
     is_program,
     is_wrapper,
+    layers,
     own_name,
     owners,
     place,
+    stored,
     transformation_name,
     transformations,
     wrapper_name,
@@ -44,6 +48,8 @@ class Wrapper:
     """Its own name in the recording."""
     function: Callable[[], Any]
     codes: frozenset[types.CodeType]
+    is_run: bool
+    """Whether one of these runs whenever it is traced."""
     options: dict[str, Any]
     called: str | None = None
     """What the program jitted it by, if that is no api with caches of its own."""
@@ -134,9 +140,24 @@ def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str], *, is_given:
         function=lambda: function_of(held()),
         # jax's own functions keep what they were traced to.
         codes=frozenset() if of_library else codes([fun]),
+        is_run=not _is_served_by_another(fun),
         options=options,
         called="flax.nnx.jit" if type(fun).__module__.startswith("flax.nnx.") else None,
         of_call=of_call,
         is_partition=api == "equinox.filter_jit",
         unknown=unknown,
     )
+
+
+def _is_served_by_another(fun: Any) -> bool:
+    """Whether it calls at once what was jitted before, whose jaxpr can serve it, and cases have no words for that. What jax makes of
+    a function runs itself."""
+    if type(fun) is type(A_JIT) or transformations(fun):
+        return False
+    if type(fun) is functools.partial and type(fun.func) is type(A_JIT):
+        with contextlib.suppress(Exception):  # A version of jax that keeps them elsewhere.
+            return bool(jit_options(fun.func))
+    inner = list(layers(fun))
+    if not isinstance(inner[-1], types.FunctionType):
+        inner += layers(stored(type(inner[-1]), "__call__"))
+    return any(map(is_jitted, inner))
