@@ -144,7 +144,7 @@ pub struct ExplainedCall {
     pub unpredicted: Option<String>,
     /// The number of the last call of the function before it of which the model says nothing: what that left isn't known.
     pub after_unpredicted: Option<usize>,
-    /// Whether it is the first call of its function, but for those that only traced it: no key could be nearby.
+    /// Whether it is the first call of its function, but for those that only traced it or raised: no key could be nearby.
     pub first: bool,
     /// Why each layer was missed, from the top.
     pub explanations: Vec<Explanation>,
@@ -359,6 +359,8 @@ impl Explained {
             // What was only traced left no program that a call could do without.
             let is_traced_only =
                 described(i).is_some_and(|call| matches!(call.via, Via::Trace | Via::EvalShape | Via::MakeJaxpr));
+            // Nor did what raised before.
+            let left_nothing = is_traced_only || recorded.raised_before_it_ran().is_some();
             let is_new = known.insert(function);
             let same = before[i].filter(|before| described(*before).is_some() && described(*before) == described(i));
             calls.push(ExplainedCall {
@@ -375,7 +377,7 @@ impl Explained {
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
                 after_unpredicted: None,
-                first: if is_traced_only { is_new } else { lowered.insert(function) },
+                first: if left_nothing { is_new } else { lowered.insert(function) },
                 explanations: Vec::new(),
                 advice: Vec::new(),
                 outside: Vec::new(),

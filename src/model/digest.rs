@@ -30,7 +30,7 @@ pub struct Digest {
 }
 
 /// The component of a stale hit whose body read something of an object that the object doesn't hold any more.
-pub const CHANGED: &str = "attribute that no key sees";
+pub const CHANGED: &str = "value that no key sees";
 
 /// An object with types, as it was then.
 type Typed = Cow<'static, str>;

@@ -495,7 +495,8 @@ impl Cost {
             0 => (pattern.calls.len(), "call"),
             compiles => (compiles, "compile"),
         };
-        Self { count, unit, took: pattern.seconds.map(duration) }
+        let took = if pattern.saves > pattern.compiles { pattern.saves_seconds } else { pattern.seconds };
+        Self { count, unit, took: took.map(duration) }
     }
 
     fn text(&self) -> String {

@@ -113,7 +113,7 @@ pub enum Sign {
     NeverSettles,
     /// Calls hit programs that were traced from something else.
     Stale,
-    /// Calls hit programs that were traced when an object held something else that no key sees.
+    /// Calls hit programs that were traced when something that their bodies read was something else.
     Changed,
     /// Calls hit programs that were traced under other flags, which matters where a body looks at them.
     PerhapsStale,

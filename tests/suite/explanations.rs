@@ -112,6 +112,19 @@ fn a_miss_of_the_fast_path_is_compared_with_the_same_program() {
     assert!(call.differences().iter().all(|difference| difference.component == "sharding"), "{explained:#?}");
 }
 
+/// What raised as it was traced left no program, and the next call compiles the function for the first time.
+#[test]
+fn a_call_after_one_that_raised_is_the_first_to_compile() {
+    let raises = r#", "error": {"class": "TypeError", "message": "shapes"}, "missed""#;
+    let explained = explained(&[
+        first("jax.jit", r#""f32[2]""#, "").replace(TRACED, r#""dispatch", "trace""#).replace(r#", "missed""#, raises),
+        line("jax.jit", r#""f32[3]""#, "", TRACED),
+        line("jax.jit", r#""f32[4]""#, "", TRACED),
+    ]);
+    let again: Vec<bool> = explained.calls.iter().map(ExplainedCall::is_again).collect();
+    assert_eq!(again, [false, false, true], "{explained:#?}");
+}
+
 /// A value that comes and goes reaches no fixed point, though both of its programs are there in the end.
 #[test]
 fn what_alternates_is_no_state() {

@@ -344,9 +344,9 @@ fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version
     let said: Vec<_> = explained.patterns.iter().map(|pattern| format!("{}: {}", pattern.id, pattern.says)).collect();
     let changed = |what: &str, says: &str| {
         format!(
-            "unseen-attribute: {what} hit a program that was traced when an object held something else - attribute that no key \
-             sees at {says}. The object is compared by identity, or by an __eq__ that doesn't look at this, and what the body \
-             reads of it is in the program as it was."
+            "unseen-attribute: {what} hit a program that was traced when something that its body reads was something else - \
+             value that no key sees at {says}. What a function reads from outside of its arguments is in no key, and an object \
+             is compared by identity, or by an __eq__ that doesn't look at this."
         )
     };
     let expected = [

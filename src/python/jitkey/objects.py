@@ -9,7 +9,7 @@ import itertools
 import re
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import jax
@@ -71,7 +71,7 @@ class Objects(Graphs):
         """The names that were used since `begin`."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
         self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
-        self._parts: dict[tuple[int, str], dict[Any, int]] = {}
+        self._parts: dict[Hashable, dict[Any, int]] = {}
         """The numbers of what attributes of objects have held."""
         self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
         self._crowded = ARRAYS
@@ -236,11 +236,12 @@ class Objects(Graphs):
         self.used.add(name)
         return {"ref": name}
 
-    def reads(self, value: Any, attributes: tuple[str, ...], called: str, *, is_identity: bool) -> Iterator[tuple[str, str]]:
+    def reads(
+        self, value: Any, attributes: tuple[str, ...], called: str, *, is_identity: bool, place: Hashable = None
+    ) -> Iterator[tuple[str, str]]:
         """What an object that is called so holds under these names, by their paths. What can't be said in few words is told from what was
-        there before by its number, if a key has the object by its identity: of others that are equal it can't be told."""
-        if len(self._parts) >= ARRAYS:
-            self._parts.clear()
+        there before by its number, if a key has the object by its identity: of others that are equal it can't be told. `place` is
+        that of an object that can be replaced."""
         for path in attributes:
             part = value
             for attribute in path.split("."):
@@ -249,9 +250,12 @@ class Objects(Graphs):
                     break
             else:
                 if is_identity or is_plain(part):
-                    yield f"{called}.{path}", self._part_text((id(value), path), part)
+                    yield f"{called}.{path}", self.part_text((id(value) if place is None else place, path), part)
 
-    def _part_text(self, place: tuple[int, str], part: Any) -> str:
+    def part_text(self, place: Hashable, part: Any) -> str:
+        """What stands in a place: what can't be said in few words by its number there."""
+        if len(self._parts) >= ARRAYS:
+            self._parts.clear()
         token = _token(part)
         if type(token) is tuple:
             return str(token[1]) if is_plain(part) else repr(part)

@@ -96,6 +96,35 @@ class Outside:
             del self._numbers[key]
 
 
+def variables(function: Any) -> dict[str, Any]:
+    """What the Python function under a call reads by its name, of what is around it and of its module, and doesn't set itself."""
+    inner = body(function)
+    if type(inner) is not types.FunctionType or not is_program(inner.__code__):
+        return {}
+    names = _variables_of(inner.__code__)
+    found = {name: inner.__globals__[name] for name in names if name in inner.__globals__}
+    return found | {name: value for name, value in _closed_over(inner).items() if name in names}
+
+
+def is_variable(value: Any) -> bool:
+    """Whether it is a value that can be told from another one, and no function, class or module."""
+    is_open = not callable(value) and held_by(value) is not None and not isinstance(value, types.ModuleType)
+    return is_open or is_plain(value) or is_array(value) or type(value) in (list, dict, set)
+
+
+@functools.lru_cache(maxsize=1024)
+def _variables_of(written: types.CodeType) -> tuple[str, ...]:
+    """Without what the code sets: a count of its traces, say."""
+    read, its_own, left = set(written.co_freevars), set[str](), [written]
+    while left:
+        one = left.pop()
+        left += [part for part in one.co_consts if isinstance(part, types.CodeType)]
+        read.update(_globals_of(one))
+        sets = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
+        its_own.update(step.argval for step in dis.get_instructions(one) if step.opname in sets)
+    return tuple(sorted(read - its_own))
+
+
 def held_as(value: Any, attribute: str) -> Any:
     """What an object holds under that name, or its class in the place of it, if that is plain; else `NOTHING`."""
     held = held_by(value)

@@ -158,6 +158,7 @@ class Recording:
             wrapped.codes if wrapped.is_run else frozenset(),
             via,
             signature,
+            lambda: self._reads(wrapped, args, kwargs),
         )
         if via in ("trace", "lower"):
             self._stage_is(made, (api, line["number"]))
@@ -261,8 +262,10 @@ class Recording:
         codes: frozenset[types.CodeType],
         via: str = "call",
         signature: Signature | None = None,
+        reads: Callable[[], tuple[tuple[str, str], ...]] = tuple,
     ) -> Any:
-        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
+        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that. What
+        it reads from outside is said as its trace leaves it, which can count or note what is traced."""
         # What describing runs of the program's own is no call of it.
         local.inside = True
         line["from"] = caller()
@@ -293,6 +296,8 @@ class Recording:
             missed &= GOES_TO.get(via, missed)
             if local.effect is not None:
                 line["effect"] = local.effect
+            if "trace" in missed and "call" in line:
+                line["call"] |= _said(reads())
             local.inside, local.missed = False, None
             line["missed"] = [layer for layer in LAYERS if layer in missed]
             if local.spent:
@@ -363,8 +368,15 @@ class Recording:
         found: list[tuple[str, str]] = []
         numbered: dict[str, list[int]] = {}
         try:
-            if not (wrapped.has_statics or wrapped.has_owners):
+            if not (wrapped.has_statics or wrapped.has_owners or wrapped.read):
                 return ()
+            for name, value in wrapped.variables():
+                place = wrapped.ref, name
+                attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_open(value) else ()
+                if attributes:
+                    found += self._objects.reads(value, attributes, name, is_identity=True, place=place)
+                else:
+                    found.append((name, self._objects.part_text(place, value)))
             opened = list(wrapped.owners()) if wrapped.has_owners else []
             statics = _statics(*wrapped.statics(args), args, kwargs)
             opened += [Owner(value, is_by_identity(type(value))) for value in statics if is_open(value)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import dis
 import functools
+import inspect
 import os
 import re
 import sys
@@ -304,13 +305,19 @@ def _name_of(file: str) -> str:
     return re.sub(r"^<ipython-input-\d+-", "<ipython-input-", os.path.basename(file))
 
 
+_PASSES_ON = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+"""The flags of a function that takes whatever it is given."""
+
+
 def caller() -> str | None:
     """Where the call is made: the first frame that is neither this package's nor a library's hook. Where that is another library's,
-    the line of the program is said as well."""
+    or a decorator of the program's, the line of the program that calls it is said as well."""
     frame = _first(sys._getframe(1), lambda file: not _is_hook(file))
     if frame is None:
         return None
     program = _first(frame, is_of_program)
+    while program is not None and program.f_code.co_flags & _PASSES_ON == _PASSES_ON:
+        program = _first(program.f_back, is_of_program)
     return _line(frame) if program is None or program is frame else f"{_line(frame)} (from {_line(program)})"
 
 
@@ -427,7 +434,7 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
             continue
         if path is not None:
             path = f"{path}.{now.argval}"
-        elif before is not None and before.opname.startswith(("LOAD_FAST", "LOAD_DEREF")):
+        elif before is not None and before.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")):
             # Two loads can be one instruction.
             name = before.argval[-1] if isinstance(before.argval, tuple) else before.argval
             path = now.argval if name in holders else None

@@ -13,6 +13,7 @@ from typing import Any
 from .errors import Unsupported
 from .objects import A_JIT
 from .options import OfTheCall, filter_jit_options, jit_options
+from .outside import is_variable, variables
 from .source import (
     Owner,
     attributes,
@@ -92,6 +93,16 @@ class Wrapper:
     def has_statics(self) -> bool:
         """Whether any of its arguments is static."""
         return any(name.startswith("static") for name in self.options)
+
+    @functools.cached_property
+    def read(self) -> tuple[str, ...]:
+        """The names of what the function reads and could be another value later: none of what a module consists of."""
+        return tuple(name for name, value in variables(self.function()).items() if is_variable(value))
+
+    def variables(self) -> Iterator[tuple[str, Any]]:
+        """What these are now."""
+        now = variables(self.function()) if self.read else {}
+        return ((name, now[name]) for name in self.read if name in now)
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""

@@ -3,6 +3,8 @@
 //! What can be said once stands in the page as text; the calls are data that its script draws and looks up, since there can be
 //! many thousands.
 
+use std::collections::HashSet;
+
 use maud::{Markup, PreEscaped, html};
 
 use super::calls::{Calls, state};
@@ -57,7 +59,7 @@ fn embedded(calls: &Calls) -> String {
 
 fn lead(explained: &Explained) -> Markup {
     let totals = Totals::of(explained);
-    let functions = explained.calls.iter().filter(|call| call.first).count();
+    let functions = explained.calls.iter().map(|call| call.function).collect::<HashSet<_>>().len();
     let less = totals.again - totals.recompiled;
     html! {
         (shown(totals.calls)) @if totals.calls == 1 { " call of " } @else { " calls of " } (counted(functions, "function")) ". "
