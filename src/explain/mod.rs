@@ -144,7 +144,7 @@ pub struct ExplainedCall {
     pub unpredicted: Option<String>,
     /// The number of the last call of the function before it of which the model says nothing: what that left isn't known.
     pub after_unpredicted: Option<usize>,
-    /// Whether it is the first call of its function, but for those that only traced it or raised: no key could be nearby.
+    /// Whether it is the first call of its function, but for those that only traced it: no key could be nearby.
     pub first: bool,
     /// Why each layer was missed, from the top.
     pub explanations: Vec<Explanation>,
@@ -347,6 +347,8 @@ impl Explained {
         let advisor = Advisor::of(spec)?;
         let mut calls: Vec<ExplainedCall> = Vec::new();
         let (mut known, mut lowered): (HashSet<usize>, HashSet<usize>) = Default::default();
+        // The functions of which a call has run, and the calls before which each of their function had raised.
+        let (mut ran, mut after_failures): (HashSet<usize>, HashSet<usize>) = Default::default();
         let functions = recording.functions();
         let recorded_calls: Vec<_> = recording.calls().collect();
         let mut last: HashMap<usize, usize> = HashMap::new();
@@ -359,9 +361,13 @@ impl Explained {
             // What was only traced left no program that a call could do without.
             let is_traced_only =
                 described(i).is_some_and(|call| matches!(call.via, Via::Trace | Via::EvalShape | Via::MakeJaxpr));
-            // Nor did what raised before.
-            let left_nothing = is_traced_only || recorded.raised_before_it_ran().is_some();
             let is_new = known.insert(function);
+            if !is_new && !ran.contains(&function) {
+                after_failures.insert(i);
+            }
+            if recorded.raised_before_it_ran().is_none() {
+                ran.insert(function);
+            }
             let same = before[i].filter(|before| described(*before).is_some() && described(*before) == described(i));
             calls.push(ExplainedCall {
                 number: i + 1,
@@ -377,7 +383,7 @@ impl Explained {
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
                 after_unpredicted: None,
-                first: if left_nothing { is_new } else { lowered.insert(function) },
+                first: if is_traced_only { is_new } else { lowered.insert(function) },
                 explanations: Vec::new(),
                 advice: Vec::new(),
                 outside: Vec::new(),
@@ -414,8 +420,8 @@ impl Explained {
                 }
                 _ => false,
             };
-            let first = call.first;
-            call.explanations.retain(|explanation| !first && !is_of_another(explanation));
+            let is_near = !call.first && !after_failures.contains(&(call.number - 1));
+            call.explanations.retain(|explanation| is_near && !is_of_another(explanation));
             for explanation in &mut call.explanations {
                 let options = |number: usize| Some(&recording.described(&recorded_calls, number - 1)?.options);
                 let nearest = explanation.nearest;

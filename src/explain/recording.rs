@@ -460,15 +460,17 @@ impl Recording {
         numbers
     }
 
-    /// For each call of a loop of `jax.lax` the functions that its own ones close over: a helper that makes loops of what it is given
-    /// makes another one of each.
+    /// For each call the functions that its own ones close over: a helper that makes loops or wrappers of what it is given makes another
+    /// one of each.
     fn closed_over(&self) -> Vec<Vec<&str>> {
         let reads: HashMap<&str, &IndexMap<String, String>> =
             self.news().flat_map(|news| &news.outside).map(|(name, it)| (name.as_str(), it)).collect();
         let calls: Vec<_> = self.calls().collect();
         let of_call = |(i, recorded): (usize, &&Recorded)| {
-            let given = self.described(&calls, i).filter(|_| recorded.api.starts_with("lax."));
-            let named = given.into_iter().flat_map(|call| &call.args).filter_map(reference);
+            let given = self.described(&calls, i);
+            let args = given.filter(|_| recorded.api.starts_with("lax.")).into_iter().flat_map(|call| &call.args);
+            let function = given.and_then(|call| call.function.as_ref());
+            let named = args.chain(function).filter_map(reference);
             let read = named.filter_map(|name| reads.get(name.as_str())).flat_map(|reads| reads.values());
             read.map(|text| unnumbered(text).0).filter(|text| is_of_a_function(text)).collect()
         };
@@ -489,6 +491,7 @@ impl Recording {
     /// cycle of references is gone whenever Python looks for such.
     pub(super) fn functions(&self) -> Vec<usize> {
         let mut numbers = self.numbered_functions();
+        let closed_over = self.closed_over();
         let mut made: HashMap<_, IndexMap<Option<&Name>, (usize, usize)>> = HashMap::new();
         let (mut cleared, mut calls) = (0, 0);
         for line in &self.lines {
@@ -497,7 +500,7 @@ impl Recording {
                 Line::Aside(_) | Line::Beside(_) => {}
                 Line::Call(line) => {
                     let Recorded { api, name, at, wrapper, .. } = &line.recorded;
-                    let here = made.entry((cleared, api, name, at)).or_default();
+                    let here = made.entry((cleared, api, name, at, &closed_over[calls])).or_default();
                     here.entry(wrapper.as_ref()).or_insert((calls, calls)).1 = calls;
                     calls += 1;
                 }

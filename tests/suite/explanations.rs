@@ -112,17 +112,22 @@ fn a_miss_of_the_fast_path_is_compared_with_the_same_program() {
     assert!(call.differences().iter().all(|difference| difference.component == "sharding"), "{explained:#?}");
 }
 
-/// What raised as it was traced left no program, and the next call compiles the function for the first time.
+/// What raised as it was traced left no program that another call could be near to.
 #[test]
-fn a_call_after_one_that_raised_is_the_first_to_compile() {
-    let raises = r#", "error": {"class": "TypeError", "message": "shapes"}, "missed""#;
+fn a_call_after_those_that_raised_is_near_to_none() {
+    let raised = |line: String| {
+        let error = r#", "error": {"class": "TypeError", "message": "shapes"}, "missed""#;
+        line.replace(TRACED, r#""dispatch", "trace""#).replace(r#", "missed""#, error)
+    };
     let explained = explained(&[
-        first("jax.jit", r#""f32[2]""#, "").replace(TRACED, r#""dispatch", "trace""#).replace(r#", "missed""#, raises),
-        line("jax.jit", r#""f32[3]""#, "", TRACED),
+        raised(first("jax.jit", r#""f32[2]""#, "")),
+        raised(line("jax.jit", r#""f32[3]""#, "", TRACED)),
         line("jax.jit", r#""f32[4]""#, "", TRACED),
+        line("jax.jit", r#""f32[5]""#, "", TRACED),
     ]);
-    let again: Vec<bool> = explained.calls.iter().map(ExplainedCall::is_again).collect();
-    assert_eq!(again, [false, false, true], "{explained:#?}");
+    let nearest: Vec<_> = explained.calls[2..].iter().map(|call| call.explanation().unwrap().nearest).collect();
+    assert_eq!(nearest, [Nearest::Nothing, Nearest::Call(3)], "{explained:#?}");
+    assert_eq!(explained.calls[2].advice[0].as_ref().unwrap().cause, "failed-before");
 }
 
 /// A value that comes and goes reaches no fixed point, though both of its programs are there in the end.
@@ -271,19 +276,22 @@ fn wrappers_of_one_place_show_one_thing() {
     assert_eq!(said.matches("  calls 4, 5 and 6 traced").count(), 1, "{said}");
 }
 
-/// Three wrappers, each used up before the next, are made by a loop, whether or not they are gone.
-#[test]
-fn wrappers_one_after_the_other_are_one_function() {
-    let of = |wrapper: u32| {
+/// Three wrappers, each used up before the next, are made by a loop, whether or not they are gone; those of functions that close over
+/// other functions are made for each.
+#[rstest]
+#[case::two(&[(1, "loss at a.py:3"), (2, "loss at a.py:3")], 0)]
+#[case::three(&[(1, "loss at a.py:3"), (2, "loss at a.py:3"), (3, "loss at a.py:3")], 2)]
+#[case::of_others(&[(1, "loss at a.py:3"), (2, "penalty at a.py:7"), (3, "norm at a.py:9")], 0)]
+#[case::of_numbers(&[(1, "0.1"), (2, "0.2"), (3, "0.3")], 2)]
+fn wrappers_one_after_the_other_are_one_function(#[case] made: &[(u32, &str)], #[case] again: usize) {
+    let of = |(wrapper, reads): &(u32, &str)| {
         let call = line("jax.jit", "1", "", TRACED).replace("step_1", &format!("step_{wrapper}"));
-        let news = format!(r#"{{"wrapper": "w_{wrapper}", "objects": {{"step_{wrapper}": {{"def": {{}}}}}}, "#);
-        call.replacen('{', &news, 1)
+        let object = format!(r#""objects": {{"step_{wrapper}": {{"def": {{}}}}}}"#);
+        let outside = format!(r#""outside": {{"step_{wrapper}": {{"of": "{reads}"}}}}"#);
+        call.replacen('{', &format!(r#"{{"wrapper": "w_{wrapper}", {object}, {outside}, "#), 1)
     };
-    let again = |wrappers: &[u32]| {
-        let lines: Vec<_> = wrappers.iter().map(|wrapper| of(*wrapper)).collect();
-        explained(&lines).calls.iter().filter(|call| call.is_again()).count()
-    };
-    assert_eq!([again(&[1, 2]), again(&[1, 2, 3])], [0, 2]);
+    let explained = explained(&made.iter().map(of).collect::<Vec<_>>());
+    assert_eq!(explained.calls.iter().filter(|call| call.is_again()).count(), again, "{explained:#?}");
 }
 
 /// What doesn't matter stays as it is in the repaired call.

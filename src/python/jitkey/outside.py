@@ -25,6 +25,7 @@ from .source import (
     of_class,
     positional,
     stored,
+    takes_its_form,
 )
 from .texts import PARTS, TEXT, array_text, is_array, is_plain, value_text
 
@@ -101,9 +102,9 @@ def variables(function: Any) -> dict[str, Any]:
     inner = body(function)
     if type(inner) is not types.FunctionType or not is_program(inner.__code__):
         return {}
-    names = _variables_of(inner.__code__)
-    found = {name: inner.__globals__[name] for name in names if name in inner.__globals__}
-    return found | {name: value for name, value in _closed_over(inner).items() if name in names}
+    of_module, free = _variables_of(inner.__code__)
+    found = {name: inner.__globals__[name] for name in sorted(of_module) if name in inner.__globals__}
+    return found | {name: value for name, value in _closed_over(inner).items() if name in free}
 
 
 def is_variable(value: Any) -> bool:
@@ -113,16 +114,20 @@ def is_variable(value: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _variables_of(written: types.CodeType) -> tuple[str, ...]:
-    """Without what the code sets: a count of its traces, say."""
-    read, its_own, left = set(written.co_freevars), set[str](), [written]
+def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of what code reads of its module, and of what is around it; without what it sets: a count of its traces, say."""
+    of_module, free, its_own, left = set[str](), set[str](), set[str](), [written]
     while left:
         one = left.pop()
         left += [part for part in one.co_consts if isinstance(part, types.CodeType)]
-        read.update(_globals_of(one))
-        sets = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
-        its_own.update(step.argval for step in dis.get_instructions(one) if step.opname in sets)
-    return tuple(sorted(read - its_own))
+        steps = list(dis.get_instructions(one))
+        for step, following in zip(steps, [*steps[1:], None], strict=True):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not takes_its_form(following):
+                (free if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
+            elif step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
+                its_own.add(step.argval)
+    # What is in a cell of its own is none from around.
+    return frozenset(of_module - its_own), frozenset(free.intersection(written.co_freevars) - its_own)
 
 
 def held_as(value: Any, attribute: str) -> Any:

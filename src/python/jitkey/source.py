@@ -425,10 +425,16 @@ def is_of_dataclasses(method: Any) -> bool:
     return getattr(getattr(method, "__code__", None), "co_filename", None) == "<string>"
 
 
+def takes_its_form(step: dis.Instruction | None) -> bool:
+    """Whether an instruction takes of what was loaded before it what is the same for all arrays of one aval."""
+    return step is not None and step.opname == "LOAD_ATTR" and step.argval in ("shape", "ndim", "size", "dtype")
+
+
 def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     taken: set[str] = set()
     before, path = None, None
-    for now in dis.get_instructions(written):
+    steps = list(dis.get_instructions(written))
+    for now, following in zip(steps, [*steps[1:], None], strict=True):
         if now.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
             before, path = now, None
             continue
@@ -438,7 +444,7 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
             # Two loads can be one instruction.
             name = before.argval[-1] if isinstance(before.argval, tuple) else before.argval
             path = now.argval if name in holders else None
-        if path is not None and path.count(".") < DEPTH:
+        if path is not None and path.count(".") < DEPTH and not takes_its_form(following):
             taken.add(path)
         before = now
     return taken
