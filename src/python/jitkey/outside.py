@@ -97,18 +97,40 @@ class Outside:
             del self._numbers[key]
 
 
-def variables(function: Any) -> dict[str, Any]:
-    """What the Python function under a call reads by its name, of what is around it and of its module, and doesn't set itself."""
-    inner = body(function)
-    if type(inner) is not types.FunctionType or not is_program(inner.__code__):
-        return {}
-    of_module, free = _variables_of(inner.__code__)
-    found = {name: inner.__globals__[name] for name in sorted(of_module) if name in inner.__globals__}
-    return found | {name: value for name, value in _closed_over(inner).items() if name in free}
+class Variables:
+    """What the Python function under a call reads by its name, of what is around it and of its module, and doesn't set itself: values
+    that can be told from other ones, and no functions, classes or modules."""
+
+    def __init__(self, function: Any) -> None:
+        inner = body(function)
+        self.names: tuple[str, ...] = ()
+        self._of_module: list[str] = []
+        self._cells: list[int] = []
+        if type(inner) is not types.FunctionType or not is_program(inner.__code__):
+            return
+        self._function = weakref.ref(inner)
+        of_module, free = _variables_of(inner.__code__)
+        self._of_module = [name for name in sorted(of_module) if _is_value(inner.__globals__.get(name, NOTHING))]
+        closed_over = _closed_over(inner)
+        around = enumerate(inner.__code__.co_freevars)
+        self._cells = [i for i, name in around if name in free and _is_value(closed_over.get(name, NOTHING))]
+        self.names = (*self._of_module, *(inner.__code__.co_freevars[i] for i in self._cells))
+
+    def now(self) -> list[Any]:
+        """What they are now; `NOTHING` where there is none."""
+        inner = self._function()
+        if inner is None:
+            return [NOTHING for _ in self.names]
+        values = [inner.__globals__.get(name, NOTHING) for name in self._of_module]
+        for i in self._cells:
+            try:
+                values.append((inner.__closure__ or ())[i].cell_contents)
+            except ValueError:  # It was deleted.
+                values.append(NOTHING)
+        return values
 
 
-def is_variable(value: Any) -> bool:
-    """Whether it is a value that can be told from another one, and no function, class or module."""
+def _is_value(value: Any) -> bool:
     is_open = not callable(value) and held_by(value) is not None and not isinstance(value, types.ModuleType)
     return is_open or is_plain(value) or is_array(value) or type(value) in (list, dict, set)
 

@@ -36,7 +36,7 @@ from .objects import Objects, is_open, taken
 from .observe import LAYERS
 from .parameters import NAME
 from .record import is_module
-from .source import Owner, asked_by, caller, code, codes, is_by_identity, place, programs_line
+from .source import NOTHING, Owner, asked_by, caller, code, codes, is_by_identity, place, programs_line
 from .stream import Stream
 from .surroundings import Surroundings
 from .texts import is_plain
@@ -54,6 +54,8 @@ GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lowe
 """The layers to which what is done ahead of time goes."""
 TEXTS = 4096
 """Words of which is known how JSON writes them, at most."""
+PLAIN = frozenset({bool, int, float, str, type(None)})
+"""What is the same if it is equal and of one type."""
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -368,15 +370,10 @@ class Recording:
         found: list[tuple[str, str]] = []
         numbered: dict[str, list[int]] = {}
         try:
-            if not (wrapped.has_statics or wrapped.has_owners or wrapped.read):
-                return ()
-            for name, value in wrapped.variables():
-                place = wrapped.ref, name
-                attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_open(value) else ()
-                if attributes:
-                    found += self._objects.reads(value, attributes, name, is_identity=True, place=place)
-                else:
-                    found.append((name, self._objects.part_text(place, value)))
+            if wrapped.variables.names:
+                found += self._variables(wrapped)
+            if not (wrapped.has_statics or wrapped.has_owners):
+                return tuple(found)
             opened = list(wrapped.owners()) if wrapped.has_owners else []
             statics = _statics(*wrapped.statics(args), args, kwargs)
             opened += [Owner(value, is_by_identity(type(value))) for value in statics if is_open(value)]
@@ -392,6 +389,29 @@ class Recording:
                     found += self._objects.reads(owner.value, attributes, called, is_identity=owner.is_identity)
         except Exception:  # What is looked at raises.
             return ()
+        return tuple(found)
+
+    def _variables(self, wrapped: Wrapper) -> tuple[tuple[str, str], ...]:
+        """What the variables are that the function reads by name."""
+        values = wrapped.variables.now()
+        now = [(type(value), value) if type(value) in PLAIN else id(value) for value in values]
+        last, said = wrapped.last
+        if now != last:
+            said = [None] * len(now)
+        found: list[tuple[str, str]] = []
+        for i, (name, value) in enumerate(zip(wrapped.variables.names, values, strict=True)):
+            known = said[i]
+            if known is None:
+                place = wrapped.ref, name
+                attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_open(value) else ()
+                if attributes:
+                    known = list(self._objects.reads(value, attributes, name, is_identity=True, place=place))
+                else:
+                    known = [] if value is NOTHING else [(name, self._objects.part_text(place, value))]
+                if not attributes and type(value) not in (list, dict, set):
+                    said[i] = known
+            found += known
+        wrapped.last = now, said
         return tuple(found)
 
     def _leaf_signature(self, leaf: Any, *, by_type: bool = False) -> Any:

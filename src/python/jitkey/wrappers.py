@@ -13,7 +13,7 @@ from typing import Any
 from .errors import Unsupported
 from .objects import A_JIT
 from .options import OfTheCall, filter_jit_options, jit_options
-from .outside import is_variable, variables
+from .outside import Variables
 from .source import (
     Owner,
     attributes,
@@ -60,6 +60,8 @@ class Wrapper:
     """Whether its key has the leaves of the function, as that of `filter_jit`."""
     unknown: str | None = None
     """Why its options can't be recorded."""
+    last: tuple[list[Any], list[list[tuple[str, str]] | None]] = dataclasses.field(default_factory=lambda: ([], []))
+    """What its variables were in the last call, and what was said of each that can't change in itself."""
     known_reads: weakref.WeakKeyDictionary[type, dict[tuple[str | None, bool], tuple[str, ...]]] = dataclasses.field(
         default_factory=weakref.WeakKeyDictionary
     )
@@ -95,14 +97,9 @@ class Wrapper:
         return any(name.startswith("static") for name in self.options)
 
     @functools.cached_property
-    def read(self) -> tuple[str, ...]:
-        """The names of what the function reads and could be another value later: none of what a module consists of."""
-        return tuple(name for name, value in variables(self.function()).items() if is_variable(value))
-
-    def variables(self) -> Iterator[tuple[str, Any]]:
-        """What these are now."""
-        now = variables(self.function()) if self.read else {}
-        return ((name, now[name]) for name in self.read if name in now)
+    def variables(self) -> Variables:
+        """What the function reads by name."""
+        return Variables(self.function())
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
