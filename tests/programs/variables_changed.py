@@ -53,6 +53,23 @@ def train():
 train()
 
 
+class Net:
+    """Is called, and holds nothing that the function names."""
+
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, x):
+        return x * self.by
+
+
+net = Net(1.0)
+predict = jax.jit(lambda x: net(x))
+print(predict(x))
+net = Net(2.0)
+print(predict(x))
+
+
 @jax.jit
 def forward(rate):
     """Counts its traces, has a parameter of the name of a variable, and of an array it takes the form alone."""

@@ -357,13 +357,14 @@ fn patterns(program: &str, version: &str) -> Vec<String> {
 #[rstest]
 fn what_a_function_reads_from_outside_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
-        changed("calls 14 and 16 of forward", "gain: 3.0 was 1.0"),
+        changed("calls 16 and 18 of forward", "gain: 3.0 was 1.0"),
         changed("call 3 of step", "self.rate: 0.25 was 0.5"),
         changed("call 4 of <lambda>", "self.w: <ArrayImpl 2> was <ArrayImpl 1>"),
         changed("call 8 of loss", "params: <dict 2> was <dict 1>"),
         changed("call 9 of loss", "scale: 2.0 was 1.0"),
         changed("call 10 of loss", "factors: [2.0] was [1.0]"),
         changed("call 11 of loss", "config.k: 2 was 1"),
+        changed("call 13 of <lambda>", "net: <Net 2> was <Net 1>"),
     ];
     assert_eq!(patterns("variables_changed", version), expected);
 }

@@ -19,6 +19,7 @@ from .source import (
     body,
     function_text,
     held_by,
+    is_jitted,
     is_of_program,
     is_program,
     is_wrapper,
@@ -131,7 +132,8 @@ class Variables:
 
 
 def _is_value(value: Any) -> bool:
-    is_open = not callable(value) and held_by(value) is not None and not isinstance(value, types.ModuleType)
+    is_part_of_a_module = issubclass(type(value), (type, types.ModuleType, *ROUTINES, functools.partial)) or is_jitted(value)
+    is_open = held_by(value) is not None and not is_part_of_a_module
     return is_open or is_plain(value) or is_array(value) or type(value) in (list, dict, set)
 
 

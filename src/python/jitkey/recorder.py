@@ -36,7 +36,7 @@ from .objects import Objects, is_open, taken
 from .observe import LAYERS
 from .parameters import NAME
 from .record import is_module
-from .source import NOTHING, Owner, asked_by, caller, code, codes, is_by_identity, place, programs_line
+from .source import NOTHING, Owner, asked_by, caller, code, codes, held_by, is_by_identity, place, programs_line
 from .stream import Stream
 from .surroundings import Surroundings
 from .texts import is_plain
@@ -298,9 +298,12 @@ class Recording:
             missed &= GOES_TO.get(via, missed)
             if local.effect is not None:
                 line["effect"] = local.effect
-            if "trace" in missed and "call" in line:
-                line["call"] |= _said(reads())
-            local.inside, local.missed = False, None
+            local.missed = None
+            try:
+                if "trace" in missed and "call" in line:
+                    line["call"] |= _said(reads())
+            finally:
+                local.inside = False
             line["missed"] = [layer for layer in LAYERS if layer in missed]
             if local.spent:
                 line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
@@ -403,7 +406,8 @@ class Recording:
             known = said[i]
             if known is None:
                 place = wrapped.ref, name
-                attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_open(value) else ()
+                is_object = held_by(value) is not None
+                attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_object else ()
                 if attributes:
                     known = list(self._objects.reads(value, attributes, name, is_identity=True, place=place))
                 else:
