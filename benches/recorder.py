@@ -51,6 +51,40 @@ def main() -> None:
             alike = least(lambda others=others: recording.call("jax.jit", step, next(others), {}, nothing))
             assert b'"call"' not in recording.file.read_bytes()[lines:], "one of them was described"
             print(f"{count:8} {bare:9.1f} {known:9.1f} {alike:9.1f} {least(new) - cleared:9.1f}")
+        leaf = [jnp.ones((3,))]
+
+        def known_by(function: Callable[..., Any]) -> float:
+            jitted = jax.jit(function)
+            return least(lambda: recording.call("jax.jit", jitted, (leaf,), {}, nothing))
+
+        def first(leaves: list[Any]) -> Any:
+            return leaves[0]
+
+        for what, function in READING.items():
+            # Side by side, twice, since whatever else runs only adds.
+            plain, reading = (min(known_by(first), known_by(first)), min(known_by(function), known_by(function)))
+            print(f"{what}: {reading - plain:.1f} µs more")
+
+
+class Config:
+    """Holds a number that a function reads."""
+
+    def __init__(self) -> None:
+        self.rate = 0.1
+
+    def scaled(self, leaves: list[Any]) -> Any:
+        """The first leaf, scaled."""
+        return leaves[0] * self.rate
+
+
+gain, shift, config = 2.0, jnp.ones(3), Config()
+READING: dict[str, Callable[..., Any]] = {
+    "two variables": lambda leaves: leaves[0] * gain + shift,
+    "an attribute of a variable": lambda leaves: leaves[0] * config.rate,
+    "a method, and an attribute of its object": config.scaled,
+    "a partial of an object, and its attribute": functools.partial(Config.scaled, config),
+}
+"""What reads something beside its arguments."""
 
 
 def pool(count: int) -> list[Any]:

@@ -63,11 +63,15 @@ class Net:
         return x * self.by
 
 
-net = Net(1.0)
+net, table = Net(1.0), jnp.ones(4)
 predict = jax.jit(lambda x: net(x))
+total = jax.jit(lambda x: x * table.sum())
 print(predict(x))
 net = Net(2.0)
 print(predict(x))
+print(total(x))
+table = table * 2
+print(total(x))
 
 
 @jax.jit

@@ -517,6 +517,21 @@ def test_arrays_that_look_otherwise_in_the_middle_are_described_again(tmp_path):
     assert [line.get("again") for line in calls] == [*[None] * 6, 1, 2, 3, 4, 5, 6, None, 1]
 
 
+def test_a_decorator_does_not_hide_who_calls(tmp_path):
+    step = jax.jit(lambda x: x + 1)
+
+    def timed(*args, **kwargs):
+        return step(*args, **kwargs)
+
+    with jitkey.recording(tmp_path / "recording.jsonl") as recording:
+        timed(1.0)
+        step(2.0)
+    decorated, plain = [line["from"] for line in map(json.loads, recording.file.read_text().splitlines()) if "api" in line]
+    inner, _, outer = decorated.removesuffix(")").partition(" (from ")
+    numbers = [int(line.removeprefix("test_package.py:")) for line in (inner, outer, plain)]
+    assert numbers[0] < numbers[1] == numbers[2] - 1
+
+
 def test_what_is_compiled_beside_the_calls_is_recorded(tmp_path):
     file = tmp_path / "recording.jsonl"
     jax.clear_caches()

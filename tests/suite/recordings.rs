@@ -357,7 +357,7 @@ fn patterns(program: &str, version: &str) -> Vec<String> {
 #[rstest]
 fn what_a_function_reads_from_outside_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
-        changed("calls 16 and 18 of forward", "gain: 3.0 was 1.0"),
+        changed("calls 18 and 20 of forward", "gain: 3.0 was 1.0"),
         changed("call 3 of step", "self.rate: 0.25 was 0.5"),
         changed("call 4 of <lambda>", "self.w: <ArrayImpl 2> was <ArrayImpl 1>"),
         changed("call 8 of loss", "params: <dict 2> was <dict 1>"),
@@ -365,6 +365,7 @@ fn what_a_function_reads_from_outside_is_a_hazard(#[values(NEWEST, "0.4.30")] ve
         changed("call 10 of loss", "factors: [2.0] was [1.0]"),
         changed("call 11 of loss", "config.k: 2 was 1"),
         changed("call 13 of <lambda>", "net: <Net 2> was <Net 1>"),
+        changed("call 15 of <lambda>", "table: <ArrayImpl 2> was <ArrayImpl 1>"),
     ];
     assert_eq!(patterns("variables_changed", version), expected);
 }

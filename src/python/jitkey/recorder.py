@@ -39,7 +39,7 @@ from .record import is_module
 from .source import NOTHING, Owner, asked_by, caller, code, codes, held_by, is_by_identity, place, programs_line
 from .stream import Stream
 from .surroundings import Surroundings
-from .texts import is_plain
+from .texts import is_array, is_plain
 from .wrappers import Wrapper, wrapper_of
 
 VERSION = 1
@@ -398,7 +398,7 @@ class Recording:
         """What the variables are that the function reads by name."""
         values = wrapped.variables.now()
         now = [(type(value), value) if type(value) in PLAIN else id(value) for value in values]
-        last, said = wrapped.last
+        last, said = wrapped.last_variables
         if now != last:
             said = [None] * len(now)
         found: list[tuple[str, str]] = []
@@ -406,7 +406,8 @@ class Recording:
             known = said[i]
             if known is None:
                 place = wrapped.ref, name
-                is_object = held_by(value) is not None
+                # What is asked of an array is what it is.
+                is_object = held_by(value) is not None and not is_array(value)
                 attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_object else ()
                 if attributes:
                     known = list(self._objects.reads(value, attributes, name, is_identity=True, place=place))
@@ -415,7 +416,7 @@ class Recording:
                 if not attributes and type(value) not in (list, dict, set):
                     said[i] = known
             found += known
-        wrapped.last = now, said
+        wrapped.last_variables = now, said
         return tuple(found)
 
     def _leaf_signature(self, leaf: Any, *, by_type: bool = False) -> Any:

@@ -60,7 +60,7 @@ class Wrapper:
     """Whether its key has the leaves of the function, as that of `filter_jit`."""
     unknown: str | None = None
     """Why its options can't be recorded."""
-    last: tuple[list[Any], list[list[tuple[str, str]] | None]] = dataclasses.field(default_factory=lambda: ([], []))
+    last_variables: tuple[list[Any], list[list[tuple[str, str]] | None]] = dataclasses.field(default_factory=lambda: ([], []))
     """What its variables were in the last call, and what was said of each that can't change in itself."""
     known_reads: weakref.WeakKeyDictionary[type, dict[tuple[str | None, bool], tuple[str, ...]]] = dataclasses.field(
         default_factory=weakref.WeakKeyDictionary
