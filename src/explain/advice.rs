@@ -24,14 +24,14 @@ pub struct Advice {
 /// The causes, ready to be asked.
 pub(super) struct Advisor<'s>(Vec<(Patterns, &'s Cause)>);
 
-/// By API, component, path, before and after; and what is beside it.
-type Patterns = [Vec<GlobMatcher>; 6];
+/// By API, component, path, before, after and where the call is made; and what is beside it.
+type Patterns = [Vec<GlobMatcher>; 7];
 
 impl<'s> Advisor<'s> {
     pub fn of(spec: &'s Spec) -> Result<Self, RecordingError> {
         let compiled = |cause: &'s Cause| {
             let when = &cause.when;
-            let parts = [&when.api, &when.component, &when.path, &when.before, &when.after, &when.beside];
+            let parts = [&when.api, &when.component, &when.path, &when.before, &when.after, &when.from, &when.beside];
             let mut patterns = Patterns::default();
             for (place, texts) in patterns.iter_mut().zip(parts) {
                 for text in texts {
@@ -62,7 +62,9 @@ impl<'s> Advisor<'s> {
 
     /// What `difference` means to who made the call.
     fn advise(&self, call: &ExplainedCall, difference: &Difference) -> Option<Advice> {
-        let texts = [&call.api, &difference.component, &difference.path, &difference.before, &difference.after];
+        let Difference { component, path, before, after, .. } = difference;
+        let from = call.from.clone().unwrap_or_default();
+        let texts = [&call.api, component, path, before, after, &from];
         let did_miss = super::missed(&call.observed);
         let at_path = call.differences().iter().filter(|found| found.path == difference.path);
         let beside: Vec<_> =

@@ -307,6 +307,7 @@ fn aspect(found: &Difference) -> (&str, &str) {
     ];
     let component = found.component.as_str();
     match found.path.as_str() {
+        "" if component.starts_with("donat") => ("", "donation"),
         "" => (found.flag().unwrap_or_default(), component),
         path => (path, if PLACEMENT.contains(&component) { "placement" } else { "value" }),
     }

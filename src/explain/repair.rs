@@ -242,6 +242,8 @@ fn differing(before: Option<&Tree>, after: Option<&Tree>, at: &str, found: &mut 
     let text = |tree: Option<&Tree>| tree.map(ToString::to_string);
     match (before, after) {
         _ if text(before) == text(after) => {}
+        // From the names of static arguments follow their positions, and the other way round.
+        _ if at == "/options" => found.push(at.to_owned()),
         // What an instance consists of depends on its class, and what its children are called on how many there are.
         (Some(Tree::Object(old)), Some(Tree::Object(new)))
             if old.get("class") != new.get("class") || children(old) != children(new) =>

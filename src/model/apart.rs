@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::difference::{ABSENT, Difference};
+use super::difference::{ABSENT, Difference, STATIC_HASH};
 use super::object::{Kind, Obj};
 use super::python;
 use super::treedef::attribute;
@@ -61,6 +61,23 @@ pub(super) fn apart(path: String, component: &str, old: &Obj, new: &Obj, depth: 
                 Difference::new(path, component, old, new)
             }
         });
+    }
+}
+
+/// Adds the smallest parts of two pieces of data that are equal and hashed otherwise.
+pub(super) fn hashed_apart(path: &str, old: &Obj, new: &Obj, depth: u32, found: &mut Vec<Difference>) {
+    for (label, old, new) in corresponding(old, new) {
+        let (Some(old), Some(new), true) = (old, new, depth > 0) else { continue };
+        if python::is(old, new) {
+            continue;
+        }
+        let (path, known) = (format!("{path}{label}"), found.len());
+        hashed_apart(&path, old, new, depth - 1, found);
+        let is_hashed_otherwise = || python::hash(old).ok() != python::hash(new).ok();
+        if found.len() == known && python::equal(old, new) == Ok(true) && is_hashed_otherwise() {
+            let (old, new) = objects_told_apart(old, new);
+            found.push(Difference::new(path, STATIC_HASH, old, new));
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::ambient::Ambient;
 use super::arguments::{Arguments, CallForm, Invocation, Item};
+use super::difference::{STATIC_HASH, STATIC_TYPE, STATIC_VALUE};
 use super::facet::Facet;
 use super::leaf::{Aval, Leaves, Traits};
 use super::object::{Kind, Obj, Raised};
@@ -361,9 +362,9 @@ pub(super) fn static_difference(a: &Obj, b: &Obj, by: Equality) -> Option<&'stat
     match statics_same(a, b, by) {
         Ok(true) => None,
         Err(_) => Some("static value (its comparison raises)"),
-        Ok(false) if by.same_type && !python::same_type(a, b) && python::equal(a, b) == Ok(true) => Some("static type"),
-        Ok(false) if by.hash && python::equal(a, b) == Ok(true) => Some("static hash"),
-        Ok(false) => Some("static value"),
+        Ok(false) if by.same_type && !python::same_type(a, b) && python::equal(a, b) == Ok(true) => Some(STATIC_TYPE),
+        Ok(false) if by.hash && python::equal(a, b) == Ok(true) => Some(STATIC_HASH),
+        Ok(false) => Some(STATIC_VALUE),
     }
 }
 

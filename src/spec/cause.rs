@@ -68,6 +68,9 @@ pub struct When {
     /// What differs at the path, this difference among it, as `dtype: u32 was i32`: each of these.
     #[serde(default)]
     pub beside: Vec<String>,
+    /// Where the call is made, `train.py:12`; a library's line says whose it is, `numpyro/util.py:316 (from train.py:12)`.
+    #[serde(default)]
+    pub from: Vec<String>,
     /// The layers that the call missed, all of them.
     #[serde(default)]
     pub missed: Vec<Layer>,

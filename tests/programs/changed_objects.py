@@ -196,3 +196,15 @@ apply = jax.jit(valued)
 print(apply(jnp.ones(3)))
 valued.gain = 0.25
 print(apply(jnp.ones(3)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def asked(agent, x):
+    """Asks for an attribute by its name."""
+    return x * getattr(agent, "gain", 1.0)
+
+
+agent = Agent(0.5)
+print(asked(agent, jnp.ones(3)))
+agent.gain = 0.25
+print(asked(agent, jnp.ones(3)))

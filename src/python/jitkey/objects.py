@@ -9,7 +9,7 @@ import itertools
 import re
 import types
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -23,7 +23,7 @@ from .dtypes import dtype_name
 from .errors import Unsupported
 from .graphs import Graphs, is_graph, is_node_def, is_split
 from .options import jit_options
-from .outside import Outside, held_as
+from .outside import Outside
 from .parameters import NAME, params_of
 from .record import equal, is_axis, is_module, placement, tracer, written_aval
 from .source import NOTHING, body, compared, function_text, held_by, is_by_identity, is_of_dataclasses, is_outside, own_name, stored
@@ -31,9 +31,6 @@ from .texts import identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
-
-PARTS = 64
-"""So many things that an attribute of an object has held are told apart."""
 
 _REF: Any = getattr(core, "Ref", None)
 """The class of references to arrays, if jax has one."""
@@ -71,8 +68,6 @@ class Objects(Graphs):
         """The names that were used since `begin`."""
         self._by_id: dict[int, tuple[str, Callable[[], Any], int | None]] = {}
         self._by_hash: dict[tuple[type, int], list[tuple[str, Any]]] = {}
-        self._parts: dict[Hashable, dict[Any, int]] = {}
-        """The numbers of what attributes of objects have held."""
         self._arrays: dict[tuple[int, int, bool], tuple[Any, Any, Any]] = {}
         self._crowded = ARRAYS
         """With so many hashes those are forgotten of which nothing is left."""
@@ -235,35 +230,6 @@ class Objects(Graphs):
         name = self.name_of(value) or self._weakly(value)
         self.used.add(name)
         return {"ref": name}
-
-    def reads(
-        self, value: Any, attributes: tuple[str, ...], called: str, *, is_identity: bool, place: Hashable = None
-    ) -> Iterator[tuple[str, str]]:
-        """What an object that is called so holds under these names, by their paths. What can't be said in few words is told from what was
-        there before by its number, if a key has the object by its identity: of others that are equal it can't be told. `place` is
-        that of an object that can be replaced."""
-        for path in attributes:
-            part = value
-            for attribute in path.split("."):
-                part = held_as(part, attribute)
-                if part is NOTHING:
-                    break
-            else:
-                if is_identity or is_plain(part):
-                    yield f"{called}.{path}", self.part_text((id(value) if place is None else place, path), part)
-
-    def part_text(self, place: Hashable, part: Any) -> str:
-        """What stands in a place: what can't be said in few words by its number there."""
-        if len(self._parts) >= ARRAYS:
-            self._parts.clear()
-        token = _token(part)
-        if type(token) is tuple:
-            return str(token[1]) if is_plain(part) else repr(part)
-        known = self._parts.setdefault(place, {})
-        if len(known) >= PARTS:
-            known.clear()
-        number = known.setdefault(token, len(known) + 1)
-        return f"<{type(part).__name__} {number}>"
 
     def _weakly(self, value: Any) -> str:
         name = self._add(value)
@@ -428,17 +394,6 @@ def is_open(value: Any) -> bool:
 def is_cell(value: Any) -> bool:
     """Whether it is compared by identity, and what it holds can be looked at."""
     return is_by_identity(type(value)) and is_open(value)
-
-
-def _token(part: Any) -> Any:
-    """What is the same for as long as a part of an object is; that of an object that is none of Python's own is its identity."""
-    if is_plain(part):
-        return type(part), repr(part)
-    if type(part) in (list, dict, set):
-        items = list(part.items()) if type(part) is dict else list(part)
-        if len(items) <= 8 and all(map(is_plain, items)):
-            return type(part), repr(items)
-    return id(part)
 
 
 def taken(list_of: list[str]) -> list[str]:

@@ -265,6 +265,8 @@ def _within(read: dict[str, Any]) -> dict[str, str]:
             if is_plain(part):
                 found[inner] = repr(part)[:TEXT]
             elif not is_array(part):
+                if type(part) is types.FunctionType and is_of_program(part.__code__.co_filename):
+                    found[inner] = function_text(part)
                 ahead.append((inner, part))
             elif len(arrays) < PARTS:
                 arrays[inner] = array_text(part)

@@ -32,14 +32,15 @@ from . import environment, hooks
 from .errors import Unsupported, describe
 from .hooks import local
 from .known import Alike, Known, Signature, is_known_by_type
-from .objects import Objects, is_open, taken
+from .objects import Objects, taken
 from .observe import LAYERS
 from .parameters import NAME
+from .reads import Reads
 from .record import is_module
-from .source import NOTHING, Owner, asked_by, caller, code, codes, held_by, is_by_identity, place, programs_line
+from .source import asked_by, caller, code, codes, place, programs_line
 from .stream import Stream
 from .surroundings import Surroundings
-from .texts import is_array, is_plain
+from .texts import is_plain
 from .wrappers import Wrapper, wrapper_of
 
 VERSION = 1
@@ -54,8 +55,6 @@ GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lowe
 """The layers to which what is done ahead of time goes."""
 TEXTS = 4096
 """Words of which is known how JSON writes them, at most."""
-PLAIN = frozenset({bool, int, float, str, type(None)})
-"""What is the same if it is equal and of one type."""
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -107,6 +106,7 @@ class Recording:
         self._stream = stream
         self._describing, self._writing = threading.RLock(), threading.RLock()
         self._objects = Objects()
+        self._reads = Reads()
         self._known = Known()
         self._alike = Alike()
         self._wrappers: dict[int, Wrapper | None] = {}
@@ -146,7 +146,7 @@ class Recording:
             return original(wrapper, *args, **kwargs)
         local.inside = True
         try:
-            reads = self._reads(wrapped, args, kwargs)
+            reads = self._reads.of_call(wrapped, args, kwargs)
             signature = self._signature((wrapped.ref, via, reads), wrapped, args, kwargs, by_type=api == "jax.jit")
         finally:
             local.inside = False
@@ -160,7 +160,7 @@ class Recording:
             wrapped.codes if wrapped.is_run else frozenset(),
             via,
             signature,
-            lambda: self._reads(wrapped, args, kwargs),
+            lambda: self._reads.of_call(wrapped, args, kwargs),
         )
         if via in ("trace", "lower"):
             self._stage_is(made, (api, line["number"]))
@@ -184,7 +184,7 @@ class Recording:
             local.inside, local.describing = inside, False
 
     def _describe_traced(self, api: str, wrapped: Wrapper, args: Any, kwargs: Any, via: str) -> None:
-        reads = self._reads(wrapped, args, kwargs)
+        reads = self._reads.of_call(wrapped, args, kwargs)
         signature = self._signature((wrapped.ref, "inside", via, reads), wrapped, args, kwargs, by_type=api == "jax.jit")
         self._known.forget(self._objects.dropped)
         if self._known.call(signature) is not None:
@@ -354,7 +354,7 @@ class Recording:
                 numbers, names = wrapped.statics(args)
                 traced = [arg for i, arg in enumerate(args) if i not in numbers]
                 named = {name: arg for name, arg in kwargs.items() if name not in names}
-                parts = [self._leaf_signature(static) for static in _statics(numbers, names, args, kwargs)]
+                parts = [self._leaf_signature(static) for static in wrapped.static_values(args, kwargs)]
             leaves, treedef = jax.tree_util.tree_flatten((traced, named))
             if wrapped.donates and _twice(leaves):
                 return None
@@ -367,57 +367,6 @@ class Recording:
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
         return key
-
-    def _reads(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[tuple[str, str], ...]:
-        """What the function reads of its static arguments and of the objects that it is called with besides, where no key sees it."""
-        found: list[tuple[str, str]] = []
-        numbered: dict[str, list[int]] = {}
-        try:
-            if wrapped.variables.names:
-                found += self._variables(wrapped)
-            if not (wrapped.has_statics or wrapped.has_owners):
-                return tuple(found)
-            opened = list(wrapped.owners()) if wrapped.has_owners else []
-            statics = _statics(*wrapped.statics(args), args, kwargs)
-            opened += [Owner(value, is_by_identity(type(value))) for value in statics if is_open(value)]
-            for owner in opened:
-                attributes = wrapped.reads(owner)
-                if attributes:
-                    called = type(owner.value).__name__
-                    known = numbered.setdefault(called, [])
-                    if id(owner.value) not in known:
-                        known.append(id(owner.value))
-                    number = known.index(id(owner.value))
-                    called = f"{called} ({number + 1})" if number else called
-                    found += self._objects.reads(owner.value, attributes, called, is_identity=owner.is_identity)
-        except Exception:  # What is looked at raises.
-            return ()
-        return tuple(found)
-
-    def _variables(self, wrapped: Wrapper) -> tuple[tuple[str, str], ...]:
-        """What the variables are that the function reads by name."""
-        values = wrapped.variables.now()
-        now = [(type(value), value) if type(value) in PLAIN else id(value) for value in values]
-        last, said = wrapped.last_variables
-        if now != last:
-            said = [None] * len(now)
-        found: list[tuple[str, str]] = []
-        for i, (name, value) in enumerate(zip(wrapped.variables.names, values, strict=True)):
-            known = said[i]
-            if known is None:
-                place = wrapped.ref, name
-                # What is asked of an array is what it is.
-                is_object = held_by(value) is not None and not is_array(value)
-                attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_object else ()
-                if attributes:
-                    known = list(self._objects.reads(value, attributes, name, is_identity=True, place=place))
-                else:
-                    known = [] if value is NOTHING else [(name, self._objects.part_text(place, value))]
-                if not attributes and type(value) not in (list, dict, set):
-                    said[i] = known
-            found += known
-        wrapped.last_variables = now, said
-        return tuple(found)
 
     def _leaf_signature(self, leaf: Any, *, by_type: bool = False) -> Any:
         """Raises `Unsupported` for what can't be said quickly."""
@@ -545,10 +494,6 @@ class Recording:
         form = self._objects.value(value)
         is_number = isinstance(value, (jax.Array, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu"
         return f"{form}={int(value)}" if is_number and isinstance(form, str) else form
-
-
-def _statics(numbers: list[int], names: list[str], args: Any, kwargs: Any) -> list[Any]:
-    return [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
 
 
 def _by_name(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:

@@ -301,8 +301,11 @@ def place(written: types.CodeType | None) -> str | None:
 
 @functools.lru_cache(FILES)
 def _name_of(file: str) -> str:
-    """Without its folder; a cell of IPython that runs again is the same one, though it has another number."""
-    return re.sub(r"^<ipython-input-\d+-", "<ipython-input-", os.path.basename(file))
+    """Without its folder, but for those of a library, which say whose it is; a cell of IPython that runs again is the same one,
+    though it has another number."""
+    installed = _IN_PACKAGES.match(file)
+    name = file[installed.end() :].replace(os.sep, "/") if installed else os.path.basename(file)
+    return re.sub(r"^<ipython-input-\d+-", "<ipython-input-", name)
 
 
 _PASSES_ON = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
@@ -341,13 +344,15 @@ def _line(frame: types.FrameType) -> str:
 @functools.lru_cache(FILES)
 def is_of_program(file: str) -> bool:
     """Whether a file of that name is the program's, and no library's."""
-    return file.startswith(("<ipython-input", "<stdin>")) or not (_is_hook(file) or file.startswith(_INSTALLED))
+    if file.startswith(("<ipython-input", "<stdin>")):
+        return True
+    return not (_is_hook(file) or _IN_PACKAGES.match(file) or file.startswith(_INSTALLED))
 
 
-_PACKAGES = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib")})
-"""Where libraries are that aren't Python's own."""
+_IN_PACKAGES = re.compile(r".*[/\\](?:site|dist)-packages[/\\]")
+"""Where libraries are that aren't Python's own: of the environment, the system or the user."""
 
-_INSTALLED = (*_PACKAGES, sysconfig.get_path("stdlib") + os.sep, "<")
+_INSTALLED = (sysconfig.get_path("stdlib") + os.sep, "<")
 """Where no program is, and how the names of files begin that are none."""
 
 
@@ -383,7 +388,7 @@ def asked_by() -> str | None:
         return None
     if _is_hook(frame.f_code.co_filename):
         return "hook"
-    return "library" if frame.f_code.co_filename.startswith(_PACKAGES) else None
+    return "library" if _IN_PACKAGES.match(frame.f_code.co_filename) else None
 
 
 @functools.lru_cache(FILES)
@@ -432,22 +437,29 @@ def takes_its_form(step: dis.Instruction | None) -> bool:
 
 def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     taken: set[str] = set()
-    before, path = None, None
+    before, path, asks = None, None, False
     steps = list(dis.get_instructions(written))
     for now, following in zip(steps, [*steps[1:], None], strict=True):
         if now.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
-            before, path = now, None
+            if _loaded(before) in holders and now.opname == "LOAD_CONST" and isinstance(now.argval, str) and asks:
+                taken.add(now.argval)
+            before, path, asks = now, None, _loaded(before) == "getattr"
             continue
         if path is not None:
             path = f"{path}.{now.argval}"
-        elif before is not None and before.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")):
-            # Two loads can be one instruction.
-            name = before.argval[-1] if isinstance(before.argval, tuple) else before.argval
-            path = now.argval if name in holders else None
+        else:
+            path = now.argval if _loaded(before) in holders else None
         if path is not None and path.count(".") < DEPTH and not takes_its_form(following):
             taken.add(path)
         before = now
     return taken
+
+
+def _loaded(step: dis.Instruction | None) -> Any:
+    """The name of what an instruction loads last: two loads can be one."""
+    if step is None or not step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")):
+        return None
+    return step.argval[-1] if isinstance(step.argval, tuple) else step.argval
 
 
 def _params_of(written: types.CodeType, made: type) -> frozenset[str]:

@@ -60,7 +60,7 @@ class Wrapper:
     """Whether its key has the leaves of the function, as that of `filter_jit`."""
     unknown: str | None = None
     """Why its options can't be recorded."""
-    last_variables: tuple[list[Any], list[list[tuple[str, str]] | None]] = dataclasses.field(default_factory=lambda: ([], []))
+    last_variables: tuple[list[Any], list[tuple[tuple[str, str], ...] | None]] = dataclasses.field(default_factory=lambda: ([], []))
     """What its variables were in the last call, and what was said of each that can't change in itself."""
     known_reads: weakref.WeakKeyDictionary[type, dict[tuple[str | None, bool], tuple[str, ...]]] = dataclasses.field(
         default_factory=weakref.WeakKeyDictionary
@@ -105,6 +105,11 @@ class Wrapper:
         """The positions and names of its static arguments."""
         numbers = self.options.get("static_argnums", ())
         return [number if number >= 0 else number + len(args) for number in numbers], self.options.get("static_argnames", [])
+
+    def static_values(self, args: Any, kwargs: Any) -> list[Any]:
+        """Its static arguments in a call, those that are passed."""
+        numbers, names = self.statics(args)
+        return [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
 
 
 def function_of(wrapper: Any) -> Any:
