@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::inside::reference;
 use super::outside::unnumbered;
-use crate::case::{Call, Class, ClearScope, Effect, Layer, LayerSet, Name, Value, Via, text};
+use crate::case::{Call, Class, ClearScope, Effect, Form, Layer, LayerSet, Name, Value, Via, Wrapper, text};
 use crate::spec::Version;
 use crate::target::{CallObservation, RaisedError};
 
@@ -428,7 +428,7 @@ impl Recording {
     /// one is another function, unless it takes the place of one that is gone, and no cache was cleared in between.
     fn numbered_functions(&self) -> Vec<usize> {
         let mut numbers = Vec::new();
-        let (closed_over, branches) = (self.closed_over(), self.branches());
+        let (closed_over, branches, jitted) = (self.closed_over(), self.branches(), self.jitted());
         // With the wrapper, and how often caches had been cleared when it was called last.
         let mut made: HashMap<_, Vec<(Option<&Name>, usize, usize)>> = HashMap::new();
         let (mut gone, mut count, mut cleared): (HashSet<&Name>, usize, usize) = Default::default();
@@ -443,7 +443,8 @@ impl Recording {
             };
             gone.extend(&line.ended);
             let Recorded { api, name, at, wrapper, .. } = &line.recorded;
-            let made_of = (&closed_over[numbers.len()], branches[numbers.len()]);
+            let call = numbers.len();
+            let made_of = (&closed_over[call], branches[call], jitted[call]);
             let (here, wrapper) = (made.entry((api, name, at, made_of)).or_default(), wrapper.as_ref());
             let known = here.iter().position(|(other, ..)| *other == wrapper);
             let is_left = |(other, _, last): &(Option<&Name>, usize, usize)| {
@@ -458,6 +459,18 @@ impl Recording {
             numbers.push(here[place].1);
         }
         numbers
+    }
+
+    /// For each call whether its function was jitted already: it is another one than what is in it.
+    fn jitted(&self) -> Vec<bool> {
+        let objects: HashMap<_, _> = self.news().flat_map(|news| &news.objects).collect();
+        let calls: Vec<_> = self.calls().collect();
+        let is_jitted = |i: usize| {
+            let function = self.described(&calls, i).and_then(|call| call.function.as_ref())?;
+            let object = reference(function).and_then(|name| objects.get(name)).copied().unwrap_or(function);
+            Some(matches!(object, Value::Form(form) if matches!(&**form, Form::Wrap(wrap) if wrap.by == Wrapper::Jit)))
+        };
+        (0..calls.len()).map(|i| is_jitted(i).unwrap_or_default()).collect()
     }
 
     /// For each call the functions that its own ones close over: a helper that makes loops or wrappers of what it is given makes another

@@ -76,3 +76,13 @@ for jitted in (
     print(jitted(x), jitted(x))
 gradient = eqx.filter_jit(eqx.filter_grad(made(eqx.filter_jit)))
 print(gradient(w, x), gradient(w, x))
+
+
+# What is jitted again and dropped is none that the function itself takes the place of.
+@jax.jit
+def kept(x):
+    return x - 2
+
+
+jax.jit(kept, inline=True)(jnp.ones(3))
+print(kept(jnp.ones(3)))

@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 from jitkey import hooks
 from jitkey.stream import Stream
+from jitkey.taken import attributes, items
 from jitkey.texts import identity_text
 
 pytest_plugins = ["pytester"]
@@ -222,6 +223,37 @@ def test_an_eq_that_waits_for_another_thread_is_waited_for_no_longer(monkeypatch
         thread.join()
     assert recording.calls == 2
     assert "another thread" in (tmp_path / "recording.jsonl").read_text()
+
+
+config: dict[str, Any] = {}
+
+
+def taken(body: Any) -> tuple[str, ...] | None:
+    return items(frozenset([body.__code__]), "config")
+
+
+def test_what_code_takes_of_a_name():
+    """The bytecode says that, which is another one in each Python."""
+
+    def set_alone(x):
+        config["count"] += 1
+        config["seen"] = x
+        config["log"]["n"] -= 1
+        config.update(a=1)
+
+    assert taken(lambda x: x * config["a"]["b"] + config[0] + config.get("c", 1)) == ("['a']['b']", "['c']", "[0]")
+    assert taken(lambda x: [y * config["w"] for y in x]) == ("['w']",)
+    assert taken(lambda x: config["w"].shape) == ("['w'].shape",)
+    assert taken(set_alone) == ()
+    assert taken(lambda x: config[x]) is taken(lambda x: config.items()) is taken(lambda x: sum(config)) is None
+    assert taken(lambda x: config["a"] + len(config)) is taken(lambda x: config.get(x)) is None
+
+    def body(it, x):
+        it.total = it.total + 1
+        return x * it.rate * it.net.gain * it.config["deep"]["n"] + getattr(it, "shift", 0)
+
+    of_body = attributes(frozenset([body.__code__]), object, "it")
+    assert of_body == {"total", "rate", "net", "net.gain", "config['deep']['n']", "shift"}
 
 
 def test_what_stands_in_for_a_loop_is_pickled(tmp_path):

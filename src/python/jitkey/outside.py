@@ -15,7 +15,6 @@ from typing import Any
 
 from .source import (
     NOTHING,
-    attributes,
     body,
     function_text,
     held_by,
@@ -23,11 +22,10 @@ from .source import (
     is_of_program,
     is_program,
     is_wrapper,
-    of_class,
     positional,
     stored,
-    takes_its_form,
 )
+from .taken import attributes, first_of, takes_its_form
 from .texts import PARTS, TEXT, array_text, is_array, is_plain, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -154,15 +152,6 @@ def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[st
     return frozenset(of_module - its_own), frozenset(free.intersection(written.co_freevars) - its_own)
 
 
-def held_as(value: Any, attribute: str) -> Any:
-    """What an object holds under that name, or its class in the place of it, if that is plain; else `NOTHING`."""
-    held = held_by(value)
-    if held is None or attribute in held:
-        return NOTHING if held is None else held[attribute]
-    found = of_class(type(value), attribute)
-    return found if is_plain(found) else NOTHING
-
-
 def _known_by(value: Any) -> Any:
     """What in an object is another each time that it is made: the object itself if it is compared by identity, a function in a named
     tuple of such. None if there is nothing of that kind."""
@@ -242,7 +231,7 @@ def _given(function: Any) -> dict[str, Any]:
     if is_wrapper(function) and not is_of_program(written.co_filename):
         # What a library's wrapper holds has no name in the program: what nnx.jit makes for jax.jit.
         return _given(stored(function, "__wrapped__"))
-    taken = attributes(frozenset([written]), type(owner))
+    taken = set(map(first_of, attributes(frozenset([written]), type(owner))))
     held = {name: value for name, value in (held_by(owner) or {}).items() if name in taken}
     return {f"self.{name}": value for name, value in itertools.islice(held.items(), PARTS)}
 

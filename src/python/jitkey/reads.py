@@ -8,8 +8,8 @@ from operator import is_
 from typing import Any
 
 from .objects import is_open
-from .outside import held_as
 from .source import NOTHING, Owner, held_by, is_by_identity
+from .taken import CONTAINERS, part_of
 from .texts import array_text, is_array, is_plain
 from .wrappers import Wrapper
 
@@ -18,6 +18,9 @@ PLACES = 4096
 
 PARTS = 64
 """So many things that a place has held are told apart."""
+
+ITEMS, WITHIN = 16, 3
+"""Containers of so many items, so deep within each other, are told apart by what they hold."""
 
 PLAIN = frozenset({bool, int, float, str, type(None)})
 """What is the same if it is equal and of one type."""
@@ -76,11 +79,12 @@ class Reads:
                 # What is asked of an array is what it is.
                 is_object = held_by(value) is not None and not is_array(value)
                 attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_object else ()
-                if attributes:
-                    known = self._of_object(value, attributes, name, is_identity=True, place=place)
+                taken = wrapped.items(name) if type(value) in CONTAINERS else None
+                if attributes or taken is not None:
+                    known = self._of_object(value, attributes or taken or (), name, is_identity=True, place=place)
                 else:
                     known = () if value is NOTHING else ((name, self._text(place, value)),)
-                if not attributes and type(value) not in (list, dict, set):
+                if not attributes and type(value) not in CONTAINERS:
                     said[i] = known
             found += known
         wrapped.last_variables = now, said
@@ -109,14 +113,10 @@ class Reads:
         self, value: Any, attributes: tuple[str, ...], called: str, *, is_identity: bool, place: Hashable
     ) -> Iterator[tuple[str, str]]:
         for path in attributes:
-            part = value
-            for attribute in path.split("."):
-                part = held_as(part, attribute)
-                if part is NOTHING:
-                    break
-            else:
-                if is_identity or is_plain(part):
-                    yield f"{called}.{path}", self._text((id(value) if place is None else place, path), part)
+            part = part_of(value, path)
+            if part is not NOTHING and (is_identity or is_plain(part)):
+                name = f"{called}{path}" if path.startswith("[") else f"{called}.{path}"
+                yield name, self._text((id(value) if place is None else place, path), part)
 
     def _text(self, place: Hashable, part: Any) -> str:
         """What stands in a place: what can't be said in few words by its number there."""
@@ -136,8 +136,14 @@ def _token(part: Any) -> Any:
     """What is the same for as long as a part of an object is; that of an object that is none of Python's own is its identity."""
     if is_plain(part):
         return type(part), repr(part)
-    if type(part) in (list, dict, set):
-        items = list(part.items()) if type(part) is dict else list(part)
-        if len(items) <= 8 and all(map(is_plain, items)):
-            return type(part), repr(items)
+    if type(part) in CONTAINERS and _is_plain_within(part, WITHIN):
+        return type(part), repr(part)
     return id(part)
+
+
+def _is_plain_within(part: Any, depth: int) -> bool:
+    """Whether it is plain, or holds little else."""
+    if type(part) not in (*CONTAINERS, tuple):
+        return is_plain(part)
+    held = [*part.keys(), *part.values()] if type(part) is dict else part
+    return depth > 0 and len(part) <= ITEMS and all(_is_plain_within(item, depth - 1) for item in held)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import dis
 import functools
 import inspect
 import os
@@ -21,9 +20,6 @@ core: Any = jax_core
 
 FILES = 4096
 """Names of files of which is known what they are, at most."""
-
-DEPTH = 3
-"""So many attributes of each other are followed."""
 
 LIBRARY = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
 """Where code is no program's own."""
@@ -397,27 +393,6 @@ def _is_hook(file: str) -> bool:
     return file.startswith((*LIBRARY, *(os.path.dirname(made) + os.sep for made in wrapping if made)))
 
 
-def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
-    """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that of a method of the
-    class. What its other methods take that are named there is among them, and what it takes of an attribute itself: `config.rate`."""
-    found: set[str] = set()
-    seen: set[types.CodeType] = set()
-    left = [(one, _params_of(one, made) if parameter is None else frozenset([parameter])) for one in written]
-    while left:
-        one, holders = left.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        # A function in it has the parameter from around, unless one of its own has the name.
-        left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
-        for attribute in _taken_of(one, holders) - found:
-            found.add(attribute)
-            method = _method(made, attribute)
-            if method is not None:
-                left.append((method, _params_of(method, made)))
-    return frozenset(found)
-
-
 def compared(made: type) -> frozenset[str]:
     """The fields that the `__eq__` of a dataclass looks at, if it is the one that `dataclasses` makes."""
     if not dataclasses.is_dataclass(made) or not is_of_dataclasses(made.__eq__):
@@ -428,51 +403,3 @@ def compared(made: type) -> frozenset[str]:
 def is_of_dataclasses(method: Any) -> bool:
     """Whether `dataclasses` made the method: its code is in no file."""
     return getattr(getattr(method, "__code__", None), "co_filename", None) == "<string>"
-
-
-def takes_its_form(step: dis.Instruction | None) -> bool:
-    """Whether an instruction takes of what was loaded before it what is the same for all arrays of one aval."""
-    return step is not None and step.opname == "LOAD_ATTR" and step.argval in ("shape", "ndim", "size", "dtype")
-
-
-def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
-    taken: set[str] = set()
-    before, path, asks = None, None, False
-    steps = list(dis.get_instructions(written))
-    for now, following in zip(steps, [*steps[1:], None], strict=True):
-        if now.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
-            if _loaded(before) in holders and now.opname == "LOAD_CONST" and isinstance(now.argval, str) and asks:
-                taken.add(now.argval)
-            before, path, asks = now, None, _loaded(before) == "getattr"
-            continue
-        if path is not None:
-            path = f"{path}.{now.argval}"
-        else:
-            path = now.argval if _loaded(before) in holders else None
-        if path is not None and path.count(".") < DEPTH and not takes_its_form(following):
-            taken.add(path)
-        before = now
-    return taken
-
-
-def _loaded(step: dis.Instruction | None) -> Any:
-    """The name of what an instruction loads last: two loads can be one."""
-    if step is None or not step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")):
-        return None
-    return step.argval[-1] if isinstance(step.argval, tuple) else step.argval
-
-
-def _params_of(written: types.CodeType, made: type) -> frozenset[str]:
-    params = _params(written)
-    return frozenset(params[:1] if _method(made, written.co_name) is written else params)
-
-
-def _params(written: types.CodeType) -> tuple[str, ...]:
-    return written.co_varnames[: written.co_argcount + written.co_kwonlyargcount]
-
-
-def _method(made: type, name: str) -> types.CodeType | None:
-    """The code of the class's method, or of its property."""
-    found = of_class(made, name)
-    inner = found.fget if isinstance(found, property) else body(stored(found, "__func__", found))
-    return inner.__code__ if isinstance(inner, types.FunctionType) else None

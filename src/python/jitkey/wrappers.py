@@ -16,7 +16,6 @@ from .options import OfTheCall, filter_jit_options, jit_options
 from .outside import Variables
 from .source import (
     Owner,
-    attributes,
     body,
     code,
     codes,
@@ -37,6 +36,7 @@ from .source import (
     wrapper_name,
     written_at,
 )
+from .taken import attributes, items
 
 
 @dataclasses.dataclass
@@ -65,6 +65,7 @@ class Wrapper:
     known_reads: weakref.WeakKeyDictionary[type, dict[tuple[str | None, bool], tuple[str, ...]]] = dataclasses.field(
         default_factory=weakref.WeakKeyDictionary
     )
+    known_items: dict[str, tuple[str, ...] | None] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def donates(self) -> bool:
@@ -81,6 +82,12 @@ class Wrapper:
             names = attributes(self.codes, made, owner.parameter)
             known[key] = tuple(sorted(names if owner.is_identity else names - compared(made)))
         return known[key]
+
+    def items(self, name: str) -> tuple[str, ...] | None:
+        """The items that the functions under the call take of the container that they call so; None if they take all of it."""
+        if name not in self.known_items:
+            self.known_items[name] = items(self.codes, name)
+        return self.known_items[name]
 
     @functools.cached_property
     def has_owners(self) -> bool:

@@ -1,0 +1,182 @@
+"""What code takes of what it names: attributes, and items by keys that are written in it."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import re
+import types
+from typing import Any
+
+from .source import NOTHING, body, held_by, of_class, stored
+from .texts import is_plain
+
+DEPTH = 3
+"""So many attributes and items of each other are followed."""
+
+CONTAINERS = (dict, list, set)
+"""What is read as a whole, or item by item."""
+
+_WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
+"""The methods of containers that return nothing of them."""
+
+
+def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
+    """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that of a method of the
+    class. What its other methods take that are named there is among them, and what it takes of an attribute itself: `config.rate`,
+    `config['rate']`."""
+    found: set[str] = set()
+    seen: set[types.CodeType] = set()
+    left = [(one, _params_of(one, made) if parameter is None else frozenset([parameter])) for one in written]
+    while left:
+        one, holders = left.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        # A function in it has the parameter from around, unless one of its own has the name.
+        left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
+        for attribute in _taken_of(one, holders) - found:
+            found.add(attribute)
+            method = _method(made, attribute)
+            if method is not None:
+                left.append((method, _params_of(method, made)))
+    return frozenset(found - {""})
+
+
+def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | None:
+    """The items that the code takes of the container that it calls so, and of these, by keys that are written in it; None if it takes
+    others, or all of it."""
+    taken: set[str] = set()
+    left = [(one, frozenset([name])) for one in written]
+    while left:
+        one, holders = left.pop()
+        left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
+        taken |= _taken_of(one, holders)
+    found = {path for path in taken if path.startswith("[")}
+    return tuple(sorted(found)) if taken - found <= _WRITES | {"get"} else None
+
+
+def part_of(value: Any, path: str) -> Any:
+    """What an object holds under a path, or its class in the place of it, if that is plain; else `NOTHING`."""
+    for is_item, name in _steps(path):
+        value = (_item if is_item else held_as)(value, name)
+        if value is NOTHING:
+            break
+    return value
+
+
+def held_as(value: Any, attribute: str) -> Any:
+    """What an object holds under that name, or its class in the place of it, if that is plain; else `NOTHING`."""
+    held = held_by(value)
+    if held is None or attribute in held:
+        return NOTHING if held is None else held[attribute]
+    found = of_class(type(value), attribute)
+    return found if is_plain(found) else NOTHING
+
+
+def first_of(path: str) -> str:
+    """The attribute with which a path begins."""
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
+
+
+def _item(value: Any, key: Any) -> Any:
+    if type(value) is dict:
+        return value.get(key, NOTHING)
+    is_there = type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
+    return value[key] if is_there else NOTHING
+
+
+_STEP = re.compile(r"""\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)\]|\.?([^.\[]+)""")
+
+
+@functools.lru_cache(maxsize=1024)
+def _steps(path: str) -> tuple[tuple[bool, Any], ...]:
+    """The items and attributes of a path."""
+    return tuple((bool(key), ast.literal_eval(key) if key else name) for key, name in _STEP.findall(path))
+
+
+def takes_its_form(step: dis.Instruction | None) -> bool:
+    """Whether an instruction takes of what was loaded before it what is the same for all arrays of one aval."""
+    return step is not None and step.opname == "LOAD_ATTR" and step.argval in ("shape", "ndim", "size", "dtype")
+
+
+def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
+    """The paths; that of what holds them all is empty, where that is taken itself."""
+    taken: set[str] = set()
+    steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None]
+    for at, step in enumerate(steps[:-2]):
+        if _loaded(step) not in holders:
+            continue
+        asked = _constant(steps[at + 1])
+        if at > 0 and _loaded(steps[at - 1]) == "getattr" and isinstance(asked, str):
+            taken.add(asked)
+        else:
+            taken |= _taken_from(steps, at + 1)
+    return taken
+
+
+def _taken_from(steps: list[dis.Instruction | None], at: int) -> set[str]:
+    """The paths that the instructions from there on take of what was loaded before them."""
+    taken: set[str] = set()
+    path = ""
+    whole: str | None = path
+    for _ in range(DEPTH):
+        now, key, asked = steps[at], _constant(steps[at]), _constant(steps[at + 1])
+        if now is not None and now.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            called = f"{path}.{now.argval}" if path else str(now.argval)
+            if now.argval == "get" and isinstance(asked, str):
+                # It is asked for an item, if it is a dict.
+                taken.add(called)
+                called = f"{path}[{asked!r}]"
+            elif whole or now.argval == "get":
+                taken.add(whole or "")
+            path, at = called, at + 1
+        elif key is not None and _is_subscript(steps[at + 1]):
+            path, at = f"{path}[{key!r}]", at + 2
+        else:
+            # What is set in it, or added to, is the body's own.
+            whole = None if key is not None and _is_set(steps[at + 1]) else whole
+            break
+        whole = None if takes_its_form(steps[at]) else path
+    return taken if whole is None else taken | {whole}
+
+
+def _constant(step: dis.Instruction | None) -> str | int | None:
+    """The text or number that an instruction loads."""
+    if step is None or step.opname not in ("LOAD_CONST", "LOAD_SMALL_INT") or type(step.argval) not in (str, int):
+        return None
+    constant: str | int = step.argval
+    return constant
+
+
+def _is_subscript(step: dis.Instruction | None) -> bool:
+    return step is not None and (step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]"))
+
+
+def _is_set(step: dis.Instruction | None) -> bool:
+    """Whether the item whose key was loaded is set, deleted, or added to in its place."""
+    return step is not None and step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "COPY", "DUP_TOP_TWO")
+
+
+def _loaded(step: dis.Instruction | None) -> Any:
+    """The name of what an instruction loads last: two loads can be one."""
+    if step is None or not step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")):
+        return None
+    return step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+
+
+def _params_of(written: types.CodeType, made: type) -> frozenset[str]:
+    params = _params(written)
+    return frozenset(params[:1] if _method(made, written.co_name) is written else params)
+
+
+def _params(written: types.CodeType) -> tuple[str, ...]:
+    return written.co_varnames[: written.co_argcount + written.co_kwonlyargcount]
+
+
+def _method(made: type, name: str) -> types.CodeType | None:
+    """The code of the class's method, or of its property."""
+    found = of_class(made, name)
+    inner = found.fget if isinstance(found, property) else body(stored(found, "__func__", found))
+    return inner.__code__ if isinstance(inner, types.FunctionType) else None

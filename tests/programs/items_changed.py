@@ -1,0 +1,68 @@
+"""Configurations in dicts, which no key sees: items that a body takes are changed, and items that it doesn't."""
+
+import copy
+
+import jax
+import jax.numpy as jnp
+
+x = jnp.ones(3)
+config = {"gain": 1.0, "name": "a", "optimizer": {"rate": 1.0, "betas": [1, 2]}, "shifts": [1.0, [2.0]]}
+weights = {"w": jnp.ones(3), "note": [1]}
+schedule = {"warm": [1, 2], "cold": {"steps": 3}}
+traces = {"forward": 0, "other": 0}
+shapes = []
+
+
+class Trainer:
+    def __init__(self):
+        self.config = {"rate": 0.5, "deep": {"n": 1.0}, "unread": [3]}
+
+    def step(self, x):
+        return x * self.config["rate"] * self.config["deep"]["n"]
+
+
+@jax.jit
+def forward(x):
+    traces["forward"] += 1
+    shapes.append(x.shape)
+    return x * config["gain"] * config["optimizer"]["rate"] + config.get("shifts", [0])[0]
+
+
+@jax.jit
+def other(x):
+    traces["other"] += 1
+    return x * len(schedule) * sum(schedule["warm"]) * max(value["steps"] for key, value in schedule.items() if key == "cold")
+
+
+@jax.jit
+def weighted(x):
+    return x * weights["w"]
+
+
+trainer = Trainer()
+step = jax.jit(trainer.step)
+print(forward(x), other(x), weighted(x), step(x))
+
+# Nothing of this is read, or it is the same as before.
+config["name"] = "b"
+config["optimizer"]["betas"] = [3]
+traces["other"] = 9
+shapes.append("another")
+config = copy.deepcopy(config)
+weights["note"] = [2]
+trainer.config["unread"] = [4]
+print(forward(x), weighted(x), step(x))
+
+config["optimizer"]["rate"] = 2.0
+print(forward(x))
+config["optimizer"]["rate"], config["gain"] = 1.0, 3.0
+print(forward(x))
+config["gain"] = 1.0
+config["shifts"][0] = 5.0
+print(forward(x))
+schedule["cold"]["steps"] = 4
+print(other(x))
+weights["w"] = jnp.zeros(3)
+print(weighted(x))
+trainer.config["deep"]["n"] = 2.0
+print(step(x))
