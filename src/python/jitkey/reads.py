@@ -20,7 +20,10 @@ PARTS = 64
 """So many things that a place has held are told apart."""
 
 ITEMS, WITHIN = 16, 3
-"""Containers of so many items, so deep within each other, are told apart by what they hold."""
+"""Containers of so many items, so deep within each other, are told apart by what they hold,"""
+
+WHOLE = 400
+"""if that takes no more characters."""
 
 PLAIN = frozenset({bool, int, float, str, type(None)})
 """What is the same if it is equal and of one type."""
@@ -124,7 +127,7 @@ class Reads:
             self._parts.clear()
         token = _token(part)
         if type(token) is tuple:
-            return str(token[1]) if is_plain(part) else repr(part)
+            return str(token[1])
         known = self._parts.setdefault(place, {})
         if len(known) >= PARTS:
             known.clear()
@@ -136,8 +139,8 @@ def _token(part: Any) -> Any:
     """What is the same for as long as a part of an object is; that of an object that is none of Python's own is its identity."""
     if is_plain(part):
         return type(part), repr(part)
-    if type(part) in CONTAINERS and _is_plain_within(part, WITHIN):
-        return type(part), repr(part)
+    if type(part) in CONTAINERS and _is_plain_within(part, WITHIN) and len(text := repr(part)) <= WHOLE:
+        return type(part), text
     return id(part)
 
 
