@@ -88,7 +88,7 @@ impl Display for Form {
             Self::Partial(partial) => partially(f, "functools.partial", partial),
             Self::TreePartial(partial) => partially(f, "Partial", partial),
             Self::Method(method) => write!(f, "{}.{}", method.of, method.kind.name()),
-            Self::Wrap(wrap) => write!(f, "{}({})", wrap.by, wrap.func),
+            Self::Wrap(wrap) => write!(f, "{}({}{})", wrap.by, wrap.func, wrap.keywords()),
             Self::Make(make) => {
                 write!(f, "{}(", make.call)?;
                 arguments(f, &make.args, make.kwargs.iter().map(|(name, value)| (name.as_str(), value)))?;

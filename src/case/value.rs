@@ -448,6 +448,31 @@ pub struct WrapForm {
     pub by: Wrapper,
     /// The function.
     pub func: Value,
+    /// The positions of static arguments, of a `jax.jit`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub static_argnums: Vec<i32>,
+    /// Their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub static_argnames: Vec<Name>,
+}
+
+impl WrapForm {
+    /// The function, wrapped with no options.
+    #[must_use]
+    pub const fn of(by: Wrapper, func: Value) -> Self {
+        Self { by, func, static_argnums: Vec::new(), static_argnames: Vec::new() }
+    }
+
+    /// The options as keyword arguments of what wraps it: `, static_argnums=(1,)`.
+    #[must_use]
+    pub fn keywords(&self) -> String {
+        let tuple = |items: &[String]| format!("({},)", items.join(", "));
+        let numbers: Vec<_> = self.static_argnums.iter().map(ToString::to_string).collect();
+        let names: Vec<_> = self.static_argnames.iter().map(|name| format!("'{name}'")).collect();
+        let options = [("static_argnums", numbers), ("static_argnames", names)];
+        let given = options.iter().filter(|(_, items)| !items.is_empty());
+        given.map(|(name, items)| format!(", {name}={}", tuple(items))).collect()
+    }
 }
 
 /// A function transformation.

@@ -89,7 +89,7 @@ impl Program<'_> {
             let params = params.map(|text| Param::Plain(ArgName::One(name(text)))).collect();
             Value::from(Form::Def(DefForm { params: Some(params), ..DefForm::default() }))
         };
-        let wrapped = |by: Wrapper, func: &str| Value::from(Form::Wrap(WrapForm { by, func: reference(func) }));
+        let wrapped = |by: Wrapper, func: &str| Value::from(Form::Wrap(WrapForm::of(by, reference(func))));
         let mut objects = IndexMap::from([(name("f"), definition(self.has_second)), (name("x"), array("f32[3]"))]);
         let by = if self.is_plain { Wrapper::Jit } else { Wrapper::FilterJit };
         for object in ["g", "h"] {

@@ -12,8 +12,8 @@ use super::python;
 use super::treedef::Label;
 use super::view::FEW;
 use crate::case::{
-    ArgName, Array, Case, Class, DictItems, Dtype, Form, MethodKind, Name, NestContainer, NewForm, OutputForm, Param,
-    PartialForm, Value, Wrapper,
+    ArgName, Array, Case, Class, DictItems, Dtype, Form, JitOptions, MethodKind, Name, NestContainer, NewForm,
+    OutputForm, Param, PartialForm, Value, Wrapper,
 };
 
 /// Why an object can't be made.
@@ -309,7 +309,14 @@ impl Namespace {
                     Wrapper::FilterJit => Kind::ModuleWrapper("filter_jit", func, self.ways.modules),
                     Wrapper::FilterGrad => Kind::ModuleWrapper("filter_grad", func, self.ways.modules),
                     Wrapper::FilterVmap => Kind::ModuleWrapper("filter_vmap", func, self.ways.modules),
-                    Wrapper::Jit => Kind::Jitted(func),
+                    Wrapper::Jit => {
+                        let (static_argnums, static_argnames) =
+                            (wrap.static_argnums.clone(), wrap.static_argnames.clone());
+                        Kind::Jitted(
+                            func,
+                            Rc::new(JitOptions { static_argnums, static_argnames, ..JitOptions::default() }),
+                        )
+                    }
                     Wrapper::Checkpoint => Kind::Checkpointed(func),
                     Wrapper::Vmap => Kind::Mapped(func),
                     Wrapper::Grad | Wrapper::CustomJvp => Kind::Opaque(func, wrap.by),

@@ -200,7 +200,7 @@ fn shown(aval: &Aval) -> impl PartialEq {
 /// The function whose body runs: a wrapper adds nothing that could be seen.
 pub(super) fn body(function: &Obj) -> &Obj {
     match &**function {
-        Kind::Jitted(inner)
+        Kind::Jitted(inner, _)
         | Kind::Wrapper(inner, _)
         | Kind::Checkpointed(inner)
         | Kind::Mapped(inner)
@@ -277,7 +277,7 @@ impl fmt::Display for WithTypes<'_> {
             Kind::Method { of, name, .. } => write!(f, "{}({})", name.as_deref().unwrap_or("method"), WithTypes(of)),
             Kind::ModuleMethod(of) => write!(f, "BoundMethod({})", WithTypes(of)),
             Kind::ModuleWrapper(by, func, _) => write!(f, "{by}({})", WithTypes(func)),
-            Kind::Jitted(func)
+            Kind::Jitted(func, _)
             | Kind::Wrapper(func, _)
             | Kind::Checkpointed(func)
             | Kind::Mapped(func)

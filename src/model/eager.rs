@@ -378,7 +378,7 @@ fn index(choice: &Arguments, is_predicate: bool) -> Result<(Leaf<'_>, Traits), S
 fn inside(function: &Obj) -> Option<&Function> {
     match &**function {
         Kind::Function(function) => Some(function),
-        Kind::Jitted(inner)
+        Kind::Jitted(inner, _)
         | Kind::Wrapper(inner, _)
         | Kind::Checkpointed(inner)
         | Kind::Mapped(inner)

@@ -11,13 +11,13 @@ use super::object::{Kind, Obj, PARTITIONED, Raised};
 use super::predict::Simulation;
 use super::running::{is_elementwise_of_many, returns_a_list, returns_nothing};
 use super::table::NEVER_FAST;
-use super::transform::{has_no_gradient, passed, with_literals};
+use super::transform::{Passed, has_no_gradient, passed, passed_inside, with_literals};
 use super::treedef::Root;
 use super::view::leaf_kind;
 use super::wrapper::Options;
 use crate::case::{JitOptions, Via, Wrapper};
 use crate::spec::{
-    ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, LeafKind, ModuleHash, Role, Table, TableName,
+    ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, LeafKind, ModuleHash, Profile, Role, Table, TableName,
 };
 
 impl Simulation<'_> {
@@ -30,9 +30,12 @@ impl Simulation<'_> {
         raises: Option<&Raised>,
     ) -> Result<bool, Raised> {
         match &**function {
-            Kind::Jitted(inner) => self.inner_runs(inner, &Options::default(), call, raises),
+            Kind::Jitted(inner, options) => {
+                self.inner_runs(inner, (&Options::of(options, self.profile), passed_inside), call, raises)
+            }
             Kind::Wrapper(inner, options) if self.profile.keyed_by == KeyedBy::Function => {
-                self.inner_runs(inner, options, call, raises)
+                // A transformation has made what it is called with.
+                self.inner_runs(inner, (options, passed_under), call, raises)
             }
             Kind::ModuleWrapper("filter_jit", inner, _) => match call.invocation {
                 Some(outer) if self.profile.arguments == ArgumentStyle::Partition => {
@@ -144,7 +147,7 @@ impl Simulation<'_> {
     /// Whether it takes whatever it is called with, and what it wraps is bound when that is looked up.
     pub(super) fn binds_inside(&self, function: &Obj) -> bool {
         match &**function {
-            Kind::Jitted(_) => true,
+            Kind::Jitted(..) => true,
             Kind::Wrapper(..) => self.profile.keyed_by == KeyedBy::Function,
             _ => false,
         }
@@ -159,7 +162,7 @@ impl Simulation<'_> {
     fn inner_runs(
         &mut self,
         inner: &Obj,
-        options: &Options,
+        (options, passed): (&Options, PassedOn),
         call: &Ingredients<'_>,
         raises: Option<&Raised>,
     ) -> Result<bool, Raised> {
@@ -185,7 +188,7 @@ impl Simulation<'_> {
             let arguments = &sort(self.profile, &Invocation { args: &args, ..*outer })?;
             return self.is_looked_up(inner, TableName::Trace, &Ingredients { arguments, ..*call }, raises);
         };
-        let (args, kwargs) = passed(self.profile, Via::MakeJaxpr, &Invocation { function: inner, options, ..*outer })?;
+        let (args, kwargs) = passed(self.profile, &Invocation { function: inner, options, ..*outer }, outer)?;
         let called = Invocation { function: inner, args: &args, kwargs: &kwargs, options, ..*outer };
         let arguments = &sort(self.profile, &called)?;
         let inside = Ingredients { arguments, invocation: Some(&called), options, ..*call };
@@ -256,6 +259,14 @@ impl Simulation<'_> {
     }
 }
 
+/// What a function inside of another is called with.
+type PassedOn = fn(&Profile, &Invocation<'_>, &Invocation<'_>) -> Result<Passed, Raised>;
+
+/// What a wrapper under a transformation calls its function with: it is given tracers for all, and has no statics apart from it.
+fn passed_under(profile: &Profile, call: &Invocation<'_>, _: &Invocation<'_>) -> Result<Passed, Raised> {
+    passed(profile, Via::MakeJaxpr, call)
+}
+
 /// The function that the arguments were sorted for.
 fn function_of<'a>(call: &Ingredients<'a>) -> Option<&'a Obj> {
     call.invocation.map(|invocation| invocation.function)
@@ -264,7 +275,7 @@ fn function_of<'a>(call: &Ingredients<'a>) -> Option<&'a Obj> {
 /// Whether calling the function is a look-up of what it wraps.
 fn looks_up(function: &Obj) -> bool {
     match &**function {
-        Kind::Jitted(_) | Kind::Checkpointed(_) => true,
+        Kind::Jitted(..) | Kind::Checkpointed(_) => true,
         Kind::Opaque(inner, _) | Kind::Partial { func: inner, .. } | Kind::TreePartial { func: inner, .. } => {
             looks_up(inner)
         }

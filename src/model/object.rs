@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::treedef::{Label, Treedef};
 use super::wrapper::Options;
-use crate::case::{Array, Class, Dtype, Effect, Integer, Name, Param, Parsed, Wrapper};
+use crate::case::{Array, Class, Dtype, Effect, Integer, JitOptions, Name, Param, Parsed, Wrapper};
 use crate::spec::{Equality, ModuleHash, PartitionSpecs, Profile};
 
 /// A reference to an object; two are `is`-identical if they point to the same.
@@ -211,8 +211,8 @@ pub enum Kind {
     ModuleMethod(Obj),
     /// A wrapper of equinox (`filter_jit(f)`): a Module whose only leaf is the function. With how it hashes.
     ModuleWrapper(&'static str, Obj, ModuleHash),
-    /// A `jax.jit(f)`: its body is the look-up of `f`.
-    Jitted(Obj),
+    /// A `jax.jit(f)` with its options: its body is the look-up of `f`.
+    Jitted(Obj, Rc<JitOptions>),
     /// The wrapper of the function under test with its options, where that is what is traced.
     Wrapper(Obj, Options),
     /// A `jax.vmap(f)`: `f` has each argument without its first axis.

@@ -452,7 +452,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
         | Kind::Function(_)
         | Kind::Partial { .. }
         | Kind::TreePartial { .. }
-        | Kind::Jitted(_)
+        | Kind::Jitted(..)
         | Kind::Wrapper(..)
         | Kind::Checkpointed(_)
         | Kind::Mapped(_)

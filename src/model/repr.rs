@@ -67,7 +67,7 @@ pub fn repr(obj: &Obj) -> String {
         },
         Kind::Partial { func, .. } => format!("functools.partial({}, …)", repr(func)),
         Kind::TreePartial { func, .. } => format!("Partial({}, …)", repr(func)),
-        Kind::Jitted(func) => format!("<jit of {}>", repr(func)),
+        Kind::Jitted(func, _) => format!("<jit of {}>", repr(func)),
         Kind::Wrapper(func, _) | Kind::Checkpointed(func) | Kind::Mapped(func) | Kind::Opaque(func, _) => {
             format!("<wrapper of {}>", repr(func))
         }

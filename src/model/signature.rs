@@ -56,7 +56,7 @@ impl<'c> Signature<'c> {
         let open = || Self { rest: Some(Some(args)), keywords: Some(kwargs), ..Self::default() };
         let mut function = function;
         // `functools.wraps`: a wrapper shows the signature of what it wraps.
-        while let Kind::Jitted(inner)
+        while let Kind::Jitted(inner, _)
         | Kind::Wrapper(inner, _)
         | Kind::Checkpointed(inner)
         | Kind::Mapped(inner)

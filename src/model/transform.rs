@@ -24,16 +24,36 @@ pub type Passed = (Vec<Obj>, Vec<(Name, Obj)>);
 
 /// What the wrapper is called with where `call` goes through a transformation.
 pub fn passed(profile: &Profile, via: Via, call: &Invocation<'_>) -> Result<Passed, Raised> {
+    passed_on(profile, via, call, &(Vec::new(), Vec::new()))
+}
+
+/// What the function inside of a `jax.jit` is called with: what is static to the wrapper around it, too, is what it was.
+pub fn passed_inside(profile: &Profile, call: &Invocation<'_>, outer: &Invocation<'_>) -> Result<Passed, Raised> {
+    passed_on(profile, Via::MakeJaxpr, call, &statics(profile, outer)?)
+}
+
+/// The same where those of the static arguments that are among `kept`, by position and by name, are passed on as they are.
+fn passed_on(
+    profile: &Profile,
+    via: Via,
+    call: &Invocation<'_>,
+    kept: &(Vec<usize>, Vec<Name>),
+) -> Result<Passed, Raised> {
     let (mut args, mut kwargs) = (call.args.to_vec(), call.kwargs.to_vec());
     let differentiates = matches!(via, Via::Grad | Via::Jvp);
     if differentiates && !kwargs.is_empty() {
         return Err(Raised::new("TypeError"));
     }
     let (positions, names) = statics(profile, call)?;
-    let positional = args.iter_mut().enumerate().map(|(i, value)| (positions.contains(&i), value));
-    let named = kwargs.iter_mut().map(|(name, value)| (names.contains(name), value));
+    let positional = args.iter_mut().enumerate();
+    let positional = positional.map(|(i, value)| (positions.contains(&i), kept.0.contains(&i), value));
+    let named = kwargs.iter_mut();
+    let named = named.map(|(name, value)| (names.contains(name), kept.1.contains(name), value));
     let mut is_too_small = false;
-    for (is_static, value) in positional.chain(named) {
+    for (is_static, is_kept, value) in positional.chain(named) {
+        if is_static && is_kept {
+            continue;
+        }
         let tracers = traced(profile, via, value, call, &mut is_too_small)?;
         if is_static {
             *value = tracers;

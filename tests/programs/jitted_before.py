@@ -86,3 +86,20 @@ def kept(x):
 
 jax.jit(kept, inline=True)(jnp.ones(3))
 print(kept(jnp.ones(3)))
+
+
+# What is static to both is no tracer inside.
+def chosen(x, loss, by=1):
+    return x * (2 if loss in ("l1", 1) else 3) * by
+
+
+for inside, outside in (
+    ({"static_argnames": "loss"}, {"static_argnames": "loss"}),
+    ({"static_argnums": 1}, {"static_argnames": "loss"}),
+    ({"static_argnames": "loss"}, {"static_argnums": (1,)}),
+):
+    for loss in ("l1", "l2", 1):
+        print(jax.jit(jax.jit(chosen, **inside), **outside)(x, loss=loss))
+        print(jax.jit(jax.jit(chosen, **inside), **outside)(x, loss))
+picked = jax.jit(lambda x, n: (x * n).sum(), static_argnums=1)
+print(jax.jit(jax.grad(picked), static_argnums=1)(x, 1), jax.jit(picked, static_argnums=1)(x, 1), picked(x, 1), picked(x, 2))

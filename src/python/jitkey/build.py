@@ -194,8 +194,9 @@ class Builder:
 
     def _wrap(self, form: dict[str, Any]) -> Any:
         function = self.value(form["func"])
+        statics = {name: tuple(form[name]) for name in ("static_argnums", "static_argnames") if name in form}
         with construction():
-            return functions.wrapped(form["by"], function)
+            return functions.wrapped(form["by"], function, **statics)
 
     def _make(self, form: dict[str, Any]) -> Any:
         head, *rest = form["call"].split(".")

@@ -311,11 +311,11 @@ def found(dotted: str) -> Any:
     return value
 
 
-def wrapped(by: str, function: Any) -> Any:
-    """A new wrapper around the function."""
+def wrapped(by: str, function: Any, **statics: tuple[Any, ...]) -> Any:
+    """A new wrapper around the function; `jax.jit` takes static arguments."""
     if by.startswith("filter_"):
         equinox: Any = environment.optional("equinox")
         if equinox is None:
             raise Unsupported("equinox")
         return getattr(equinox, by)(function)
-    return getattr(jax, by)(function)
+    return getattr(jax, by)(function, **statics)

@@ -259,7 +259,7 @@ class Objects(Graphs):
             named = value if self.given is None else value.__wrapped__
             self.objects[name] = {"def": {"name": function_text(inner), **self._params(named)}}
         elif type(value) is type(A_JIT):
-            self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__)}}
+            self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__), **_statics(value)}}
         elif type(value) is functools.partial and type(value.func) is type(A_JIT) and (form := self._bound(value)) is not None:
             self.objects[name] = form
         elif (fields := _compared_fields(value)) is not None:
@@ -384,6 +384,15 @@ class Objects(Graphs):
             raise Unsupported("recording an object with __jax_array__")
         dtype, shape = dtype_name(made.dtype), ",".join(map(str, made.shape))
         return {"array": {"aval": f"np:{dtype}[{shape}]", "subclass": "converted"}}
+
+
+def _statics(wrapper: Any) -> dict[str, Any]:
+    """Which arguments of a jitted function are static."""
+    try:
+        options = jit_options(wrapper)
+    except Exception:  # There are others, which have no words.
+        return {}
+    return {name: numbers for name, numbers in options.items() if name.startswith("static")}
 
 
 def is_open(value: Any) -> bool:

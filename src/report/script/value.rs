@@ -78,7 +78,7 @@ impl Writer<'_> {
             Form::Partial(partial) => self.partial("functools.partial", partial)?,
             Form::TreePartial(partial) => self.partial("jax.tree_util.Partial", partial)?,
             Form::Method(method) => format!("{}.{}", self.value(&method.of)?, method.kind.name()),
-            Form::Wrap(wrap) => format!("{}({})", wrap.by, self.value(&wrap.func)?),
+            Form::Wrap(wrap) => format!("{}({}{})", wrap.by, self.value(&wrap.func)?, wrap.keywords()),
             Form::Make(make) => {
                 let (head, rest) = make.call.split_once('.').unwrap_or((&make.call, ""));
                 let function = match self.case.objects.get_key_value(head) {
