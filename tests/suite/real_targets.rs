@@ -13,8 +13,8 @@ use rstest::rstest;
 
 use super::common::{SPEC, campaign};
 
-/// Pairs of each rule, as many as a few minutes allow for all targets: `jitkey check` makes more.
-const PAIRS_A_RULE: u64 = 2;
+/// As many pairs of each rule as two minutes allow.
+const PAIRS_A_RULE: u64 = 3;
 
 fn target(name: &str) -> Box<dyn Target> {
     let name: TargetName = name.parse().unwrap();
