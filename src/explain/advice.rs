@@ -88,6 +88,7 @@ impl<'s> Advisor<'s> {
         };
         let (anew, numbers, arrays) =
             (paths(&is_anew), paths(&|found| is_of_a_number(found)), paths(&|found| is_of_an_array(found)));
+        let alike = call.alike.map(|number| number.to_string()).unwrap_or_default();
         let filled = |text: &str| {
             let Difference { path, before, after, .. } = difference;
             let class = owner(before);
@@ -99,12 +100,14 @@ impl<'s> Advisor<'s> {
                 ("{outside}", anew.as_deref().unwrap_or_default()),
                 ("{numbers}", numbers.as_deref().unwrap_or_default()),
                 ("{arrays}", arrays.as_deref().unwrap_or_default()),
+                ("{alike}", &alike),
             ];
             texts.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
         };
         let besides = [(&cause.fix_numbers, &numbers), (&cause.fix_arrays, &arrays)];
         let besides = besides.into_iter().filter(|(_, paths)| paths.is_some()).filter_map(|(text, _)| text.as_ref());
         let fix = cause.fix_beside.as_ref().filter(|_| anew.is_some()).unwrap_or(&cause.fix);
+        let fix = cause.fix_alike.as_ref().filter(|_| call.alike.is_some()).unwrap_or(fix);
         let fixes: Vec<_> = [fix].into_iter().chain(besides).map(|text| filled(text)).collect();
         Some(Advice {
             cause: cause.id.clone(),

@@ -91,6 +91,13 @@ pub struct Explanation {
     pub differences: Vec<Difference>,
 }
 
+impl Explanation {
+    /// That the layer above made another program says nothing by itself.
+    fn says_something(&self) -> bool {
+        self.differences.iter().any(|difference| difference.component != "program")
+    }
+}
+
 /// Whose key is nearest to that of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,6 +110,9 @@ pub enum Nearest {
     /// There is no key of the function.
     Nothing,
 }
+
+/// How many calls of a function are looked at for one that was made alike.
+const LOOKED_BACK: usize = 64;
 
 /// The component of which leaves are donated.
 const DONATED: &str = "donated leaves";
@@ -153,6 +163,9 @@ pub struct ExplainedCall {
     /// What functions read from outside that aren't those of the call whose key is nearest, where it looks otherwise: no part of a
     /// key, and often why they are made anew.
     pub outside: Vec<Difference>,
+    /// The number of an earlier call whose function read the same from outside, where the function was made anew and that of the call
+    /// beside it didn't.
+    pub alike: Option<usize>,
     /// What the layers below would miss if that was mended, and what each means.
     pub further: Vec<Further>,
     /// What the call has that the program which serves it was not traced from.
@@ -200,22 +213,20 @@ impl ExplainedCall {
             // What explains another miss doesn't explain this one.
             return None;
         }
-        // That the layer above made another program says nothing by itself.
-        let says_something = |explanation: &&Explanation| {
-            explanation.differences.iter().any(|difference| difference.component != "program")
-        };
         let missed = missed(&self.observed);
         let of = |layer: Layer| self.explanations.iter().find(|explanation| explanation.layer == layer);
-        if let Some(of_trace) = of(Layer::Trace).filter(|_| missed.contains(Layer::Trace)).filter(says_something) {
+        if let Some(of_trace) =
+            of(Layer::Trace).filter(|_| missed.contains(Layer::Trace)).filter(|of| of.says_something())
+        {
             return Some(of_trace);
         }
-        let topmost = self.explanations.iter().find(says_something);
+        let topmost = self.explanations.iter().find(|of| of.says_something());
         // What the fast path has nearby can be another program than the one that was traced and is lowered now; a loop is looked up
         // as a whole.
         let is_other = |lower: &&Explanation| topmost.is_some_and(|topmost| topmost.nearest != lower.nearest);
         let is_lowered = missed.contains(Layer::Lower) && !missed.contains(Layer::Trace);
         let of_lower = of(Layer::Lower).filter(|_| is_lowered && !self.api.starts_with("lax."));
-        of_lower.filter(says_something).filter(is_other).or(topmost)
+        of_lower.filter(|of| of.says_something()).filter(is_other).or(topmost)
     }
 
     /// What makes the call's hit a stale one, if the model says of the call what it did. An equal number of another library's, or a
@@ -230,6 +241,19 @@ impl ExplainedCall {
     #[must_use]
     pub fn differences(&self) -> &[Difference] {
         self.explanation().map_or(&[], |explanation| &explanation.differences)
+    }
+
+    /// Whether one of the differences that matter keeps the call off the fast path and nothing else, where others beside it have it
+    /// lowered or compiled again.
+    #[must_use]
+    pub fn costs_the_fast_path_alone(&self, found: &Difference) -> bool {
+        let is_traced = missed(&self.observed).contains(Layer::Trace);
+        let main = self.explanation().filter(|main| main.layer == Layer::Dispatch && !is_traced);
+        let Some(main) = main.filter(|main| main.differences.contains(found)) else { return false };
+        let is_beside = |of: &&Explanation| of.layer > Layer::Trace && of.nearest == main.nearest;
+        let below: HashSet<_> =
+            self.explanations.iter().filter(is_beside).flat_map(|of| &of.differences).map(aspect).collect();
+        !below.contains(&aspect(found)) && main.differences.iter().any(|found| below.contains(&aspect(found)))
     }
 
     /// Where a difference is: at a path, in the `context` of the call, or in the call of the function of that name as a whole.
@@ -257,6 +281,14 @@ impl ExplainedCall {
             (place_of(found), advice.as_ref().map(|advice| advice.cause.clone()))
         };
         (self.function, self.explanation().map(|explanation| explanation.layer), all.map(place).collect())
+    }
+
+    fn put_last_what_costs_the_fast_path_alone(&mut self) {
+        let costs_little: Vec<_> =
+            self.differences().iter().filter(|found| self.costs_the_fast_path_alone(found)).collect();
+        let costs_little: HashSet<_> = costs_little.into_iter().map(place_of).collect();
+        let of_dispatch = self.explanations.iter_mut().filter(|explanation| explanation.layer == Layer::Dispatch);
+        of_dispatch.for_each(|it| it.differences.sort_by_key(|found| costs_little.contains(&place_of(found))));
     }
 
     /// Leaves out what stands at these places from the explanation of the layer that matters.
@@ -388,6 +420,7 @@ impl Explained {
                 explanations: Vec::new(),
                 advice: Vec::new(),
                 outside: Vec::new(),
+                alike: None,
                 further: Vec::new(),
                 stale: None,
                 tried: None,
@@ -411,6 +444,12 @@ impl Explained {
             }
         }
         let outside = Outside::of(&recording);
+        let place_of_call = |number: usize| {
+            let Recorded { name, at, .. } = recorded_calls[number - 1];
+            (name.as_str(), at.as_deref())
+        };
+        let mut made_at: HashMap<_, Vec<usize>> = HashMap::new();
+        (1..=calls.len()).for_each(|number| made_at.entry(place_of_call(number)).or_default().push(number));
         for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
             // That another function is another one says nothing, where this one was there before; and below the trace the
             // program of another has nothing to be found.
@@ -440,19 +479,32 @@ impl Explained {
                 let layer = traced.or_else(|| missed.iter().next()).unwrap_or(Layer::Dispatch);
                 call.explanations = vec![Explanation { layer, nearest: Nearest::Nothing, differences: vec![absence] }];
             }
-            // Where the function before is gone, the last call of that one is beside this one.
+            let described = |number: usize| recording.described(&recorded_calls, number - 1);
+            // Where the function before is gone, the last call of that one is beside this one, or of one that was made alike.
             let beside = call.explanation().and_then(|explanation| match explanation.nearest {
                 Nearest::Call(number) => Some(number),
                 Nearest::Nothing => before[call.number - 1].map(|before| before + 1),
                 Nearest::Aside(_) => None,
             });
-            if let Some(beside) = beside {
-                let described = |number: usize| recording.described(&recorded_calls, number - 1);
+            let is_anew =
+                |explanation: &Explanation| explanation.nearest == Nearest::Nothing || names_functions(explanation);
+            if call.explanation().is_some_and(is_anew) {
+                let of_place = &made_at[&place_of_call(call.number)];
+                let earlier = of_place.iter().rev().copied().skip_while(|number| *number >= call.number);
+                let reads_as = |number: &usize| {
+                    described(*number)
+                        .zip(described(call.number))
+                        .is_some_and(|(then, now)| outside.is_alike(then, now))
+                };
+                call.alike = earlier.take(LOOKED_BACK).find(reads_as).filter(|alike| Some(*alike) != beside);
+            }
+            if let Some(beside) = call.alike.or(beside) {
                 let both = described(beside).zip(described(call.number));
                 let both = both.filter(|_| call.differences().iter().any(is_of_a_function));
                 let stated = call.differences();
                 call.outside = both.map_or_else(Vec::new, |(before, after)| outside.differences(before, after, stated));
             }
+            call.put_last_what_costs_the_fast_path_alone();
             call.advice = advisor.of_call(call);
             call.further = advisor.further(call);
         }

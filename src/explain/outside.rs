@@ -79,6 +79,15 @@ impl<'r> Outside<'r> {
         found
     }
 
+    /// Whether the functions of two calls read the same.
+    pub fn is_alike(&self, before: &Call, after: &Call) -> bool {
+        let mut found = Vec::new();
+        let [before, after] =
+            [before, after].map(|call| serde_json::to_value(&call.function).expect("every value has a text"));
+        self.compare(&before, &after, &[], &mut Vec::new(), &mut found);
+        found.is_empty()
+    }
+
     fn compare<'t>(
         &self,
         before: &'t Tree,

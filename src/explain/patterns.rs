@@ -327,7 +327,7 @@ fn found_again<'e>(calls: &[&'e ExplainedCall], mended: &Mended<'_>) -> Vec<&'e 
             let differences = differences.iter().filter(|_| of_layer.is_some());
             for found in differences.filter(|found| is_main || call.is_below(layer) && is_said(found)) {
                 let (place, Difference { before, after, .. }) = (place(found), found);
-                if mended.contains(&(call.number, place)) {
+                if mended.contains(&(call.number, place)) || call.costs_the_fast_path_alone(found) {
                     continue;
                 }
                 // What was made anew is like nothing before.
@@ -364,7 +364,8 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
         let nearest = call.explanation().map(|explanation| explanation.nearest);
         let further = call.further.iter().map(|further| (&further.difference, &further.advice));
         for (difference, advice) in call.differences().iter().zip(&call.advice).chain(further) {
-            let Some(advice) = advice.as_ref().filter(|advice| advice.cause != "program") else { continue };
+            let says_why = |advice: &&Advice| advice.cause != "program" && !call.costs_the_fast_path_alone(difference);
+            let Some(advice) = advice.as_ref().filter(says_why) else { continue };
             let is_part = |pattern: &&&Pattern| {
                 pattern.causes.contains(&advice.cause)
                     && (difference.path.is_empty() || pattern.paths.contains(&difference.path))

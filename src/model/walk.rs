@@ -58,7 +58,7 @@ impl<'c> Simulation<'c> {
         let key = Key::of(table, call, above);
         let found = self.tables[i].find(table, function, &key)?;
         if found.is_none() && self.explains {
-            self.explain(i, table, function, &key, None)?;
+            self.explain(i, table, function, &key)?;
         }
         Ok((found, Some(key)))
     }
@@ -151,8 +151,8 @@ impl<'c> Simulation<'c> {
     }
 
     /// Notes of a call that missed the fast path alone, whose key is `key`, how it differs from those that led to the program
-    /// which the tables below have for it: the keys of other programs say nothing. Of one that was traced, which of the calls that
-    /// use the nearest program is nearest.
+    /// which the tables below have for it: the keys of other programs say nothing. Of one that was lowered again, how it differs from
+    /// those of the same trace. Of one that was traced, which of the calls that use the nearest program is nearest.
     pub(super) fn explain_dispatch(
         &mut self,
         function: &Obj,
@@ -166,25 +166,23 @@ impl<'c> Simulation<'c> {
             let of_trace = self.explanations.iter_mut().find(|explanation| explanation.layer == Layer::Trace);
             of_trace.into_iter().for_each(|explanation| explanation.nearest = nearest.call);
         }
-        if let (true, Some(key), Ok(Served { program: Some(program), missed, .. })) = (self.explains, key, served)
-            && missed.is_empty()
-            && let Some((i, table)) = self.table(TableName::Dispatch)
-        {
+        let (true, Some(key), Ok(Served { program: Some(program), missed, .. })) = (self.explains, key, served) else {
+            return Ok(());
+        };
+        let Some((i, table)) = self.table(TableName::Dispatch) else { return Ok(()) };
+        let is_of_it = |other| if missed.is_empty() { other == *program } else { self.is_of_trace(other, *program) };
+        let found = if missed.contains(Layer::Trace) { None } else { self.nearest(i, table, function, key, is_of_it)? };
+        if missed.is_empty() || found.is_some() {
             self.explanations.retain(|explanation| explanation.layer != Layer::Dispatch);
-            self.explain(i, table, function, key, Some(*program))?;
+        }
+        if let Some(Nearest { call, differences, .. }) = found {
+            self.explanations.insert(0, Explanation { layer: Layer::Dispatch, nearest: call, differences });
         }
         Ok(())
     }
 
-    /// Notes why `key` was not found; beside the keys that led to `program` alone, if one is given.
-    fn explain(
-        &mut self,
-        i: usize,
-        table: &Table,
-        function: &Obj,
-        key: &Key,
-        program: Option<Program>,
-    ) -> Result<(), Raised> {
+    /// Notes why `key` was not found.
+    fn explain(&mut self, i: usize, table: &Table, function: &Obj, key: &Key) -> Result<(), Raised> {
         let layer = match table.table {
             TableName::Dispatch => Layer::Dispatch,
             TableName::Trace => Layer::Trace,
@@ -192,8 +190,7 @@ impl<'c> Simulation<'c> {
             TableName::Compile => Layer::Compile,
             TableName::Infer | TableName::Resources | TableName::Persistent => return Ok(()),
         };
-        let is_of = |other| program.is_none_or(|program| other == program);
-        if let Some(Nearest { call, program, differences }) = self.nearest(i, table, function, key, is_of)? {
+        if let Some(Nearest { call, program, differences }) = self.nearest(i, table, function, key, |_| true)? {
             self.explanations.push(Explanation { layer, nearest: call, differences });
             self.nearest_trace = Some(program).filter(|_| layer == Layer::Trace).or(self.nearest_trace);
         }

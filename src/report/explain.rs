@@ -6,6 +6,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use super::counted;
+use super::ends::{SHORT, without_common_ends};
 use super::text::Style;
 use crate::case::text::to_json;
 use crate::case::{Layer, Verdict};
@@ -132,7 +133,8 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
             .iter()
             .map(|Further { difference, .. }| (without_numbers(&difference.path), difference.component.as_str()));
         let further: IndexSet<_> = further.collect();
-        let places = (places.into_iter().collect::<Vec<_>>(), further.into_iter().collect::<Vec<_>>());
+        let (places, further) = (places.into_iter().collect::<Vec<_>>(), further.into_iter().collect::<Vec<_>>());
+        let places = (places, further, call.alike.is_some());
         let did = (&call.observed, &call.predicted, &call.unpredicted);
         groups.entry((call.place(), did, places)).or_default().push(call);
     }
@@ -155,12 +157,13 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     let _ = writeln!(text, "{bad}{}{end}", what(&call.observed));
     if let Some(explanation) = call.explanation() {
         let alike = if group.0.len() > 1 { " or the like" } else { "" };
+        let made = call.alike.map(|number| format!("; what call {number} had was made alike")).unwrap_or_default();
         let _ = match nearest(explanation.nearest) {
             Some(nearest) if matches!(explanation.nearest, Nearest::Aside(_)) => {
-                writeln!(text, "  {dim}The key nearest to it was left by {nearest}{alike}:{end}")
+                writeln!(text, "  {dim}The key nearest to it was left by {nearest}{alike}{made}:{end}")
             }
-            Some(nearest) => writeln!(text, "  {dim}The key nearest to it is that of {nearest}{alike}:{end}"),
-            None => writeln!(text, "  {dim}No key is near to it:{end}"),
+            Some(nearest) => writeln!(text, "  {dim}The key nearest to it is that of {nearest}{alike}{made}:{end}"),
+            None => writeln!(text, "  {dim}No key is near to it{made}:{end}"),
         };
     }
     describe_differences(text, group, style);
@@ -346,34 +349,8 @@ fn row(call: &ExplainedCall, difference: &Difference) -> (String, String, String
             format!("now {after}, before {before}")
         }
     };
-    (call.where_is(difference).to_owned(), component.clone(), change)
-}
-
-/// So many characters of a text are shown whatever they say.
-const SHORT: usize = 60;
-/// An end that is shorter than this is shown.
-const END: usize = 4;
-
-/// Long texts without the parts that both begin and end with; parts are what is between commas.
-fn without_common_ends(before: &str, after: &str) -> (String, String) {
-    if before.len().max(after.len()) <= SHORT {
-        return (before.to_owned(), after.to_owned());
-    }
-    let same = |(a, b): &(char, char)| a == b;
-    let common =
-        |zipped: &mut dyn Iterator<Item = (char, char)>| zipped.take_while(same).map(|(a, _)| a).collect::<String>();
-    let head = common(&mut before.chars().zip(after.chars()));
-    let head = head.rfind([',', '(']).map_or(0, |comma| comma + 1);
-    let head = if head < END { 0 } else { head };
-    let (before_rest, after_rest) = (&before[head..], &after[head..]);
-    let tail: String = common(&mut before_rest.chars().rev().zip(after_rest.chars().rev())).chars().rev().collect();
-    let tail = tail.find([',', ')']).map_or(0, |end| tail.len() - end - usize::from(tail[end..].starts_with(')')));
-    let tail = if tail < END { 0 } else { tail };
-    let between = |text: &str| {
-        let dots = |some: usize| if some > 0 { "…" } else { "" };
-        format!("{}{}{}", dots(head), text[..text.len() - tail].trim_start(), dots(tail))
-    };
-    (between(before_rest), between(after_rest))
+    let little = if call.costs_the_fast_path_alone(difference) { " (off the fast path only)" } else { "" };
+    (call.where_is(difference).to_owned(), component.clone(), change + little)
 }
 
 /// What it all cost, and what to mend, the first thing first.
@@ -560,40 +537,5 @@ fn duration(seconds: f64) -> String {
         ..0.1 => format!("{:.0} ms", seconds * 1e3),
         ..10.0 => format!("{seconds:.1} s"),
         _ => format!("{seconds:.0} s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_common_ends;
-
-    #[rstest::rstest]
-    #[case::short("f(a=1)", "f(a=2)", "f(a=1)", "f(a=2)")]
-    #[case::in_the_middle(
-        "Config('name=a rather long name, layers=(1, 2), rate=0.1, warmup=100')",
-        "Config('name=a rather long name, layers=(1, 2), rate=0.2, warmup=100')",
-        "…rate=0.1…",
-        "…rate=0.2…"
-    )]
-    #[case::longer(
-        "Config('name=a rather long name, layers=(1, 2), rate=0.1, warmup=100')",
-        "Config('name=a rather long name, layers=(1, 2), rate=0.1, warmup=100 (2)')",
-        "…warmup=100')",
-        "…warmup=100 (2)')"
-    )]
-    #[case::placements(
-        "P(data) over data: 4, model: 2 on [0, 1, 2, 3, 4, 5, 6, 7]",
-        "P((data, model)) over data: 4, model: 2 on [0, 1, 2, 3, 4, 5, 6, 7]",
-        "P(data)…",
-        "P((data, model))…"
-    )]
-    #[case::nothing(
-        "P() over data: 4, model: 2 on [0, 1, 2, 3, 4, 5, 6, 7], and more",
-        "P(None, model) over data: 4, model: 2 on [0, 1, 2, 3, 4, 5, 6, 7], and more",
-        "P()…",
-        "P(None, model)…"
-    )]
-    fn long_texts_without_common_ends(#[case] a: &str, #[case] b: &str, #[case] before: &str, #[case] after: &str) {
-        assert_eq!(without_common_ends(a, b), (before.to_owned(), after.to_owned()));
     }
 }

@@ -42,6 +42,9 @@ pub struct Cause {
     /// The same, where an array that it reads has another shape or dtype; `{arrays}` is what it calls them.
     #[serde(default)]
     pub fix_arrays: Option<String>,
+    /// The same as `fix`, of a function that read the same from outside as an earlier one than the last, of the call `{alike}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix_alike: Option<String>,
     /// The rule that says so.
     pub rule: String,
 }

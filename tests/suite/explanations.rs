@@ -279,11 +279,16 @@ fn wrappers_of_one_place_show_one_thing() {
 /// Three wrappers, each used up before the next, are made by a loop, whether or not they are gone; those of functions that close over
 /// other functions are made for each.
 #[rstest]
-#[case::two(&[(1, "loss at a.py:3"), (2, "loss at a.py:3")], 0)]
-#[case::three(&[(1, "loss at a.py:3"), (2, "loss at a.py:3"), (3, "loss at a.py:3")], 2)]
-#[case::of_others(&[(1, "loss at a.py:3"), (2, "penalty at a.py:7"), (3, "norm at a.py:9")], 0)]
-#[case::of_numbers(&[(1, "0.1"), (2, "0.2"), (3, "0.3")], 2)]
-fn wrappers_one_after_the_other_are_one_function(#[case] made: &[(u32, &str)], #[case] again: usize) {
+#[case::two(&[(1, "loss at a.py:3"), (2, "loss at a.py:3")], 0, 0)]
+#[case::three(&[(1, "loss at a.py:3"), (2, "loss at a.py:3"), (3, "loss at a.py:3")], 2, 0)]
+#[case::of_others(&[(1, "loss at a.py:3"), (2, "penalty at a.py:7"), (3, "norm at a.py:9")], 0, 0)]
+#[case::of_numbers(&[(1, "0.1"), (2, "0.2"), (3, "0.3")], 2, 0)]
+#[case::of_a_number_once_more(&[(1, "0.1"), (2, "0.2"), (3, "0.1")], 2, 1)]
+fn wrappers_one_after_the_other_are_one_function(
+    #[case] made: &[(u32, &str)],
+    #[case] again: usize,
+    #[case] kept: usize,
+) {
     let of = |(wrapper, reads): &(u32, &str)| {
         let call = line("jax.jit", "1", "", TRACED).replace("step_1", &format!("step_{wrapper}"));
         let object = format!(r#""objects": {{"step_{wrapper}": {{"def": {{}}}}}}"#);
@@ -292,6 +297,11 @@ fn wrappers_one_after_the_other_are_one_function(#[case] made: &[(u32, &str)], #
     };
     let explained = explained(&made.iter().map(of).collect::<Vec<_>>());
     assert_eq!(explained.calls.iter().filter(|call| call.is_again()).count(), again, "{explained:#?}");
+    // One that reads what an earlier one read was there before.
+    let alike: Vec<_> = explained.calls.iter().filter_map(|call| call.alike).collect();
+    let advice = || explained.calls.iter().flat_map(|call| &call.advice).flatten();
+    let is_said = advice().any(|advice| advice.fix.contains("for call 1 and isn't"));
+    assert_eq!((alike, is_said), (vec![1; kept], kept > 0), "{explained:#?}");
 }
 
 /// What doesn't matter stays as it is in the repaired call.

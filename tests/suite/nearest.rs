@@ -308,6 +308,20 @@ fn a_program_of_another_lowering_says_nothing_of_what_is_saved() {
     assert_eq!((mends.compiles, mends.saves), (1, 1), "{mends:#?}");
 }
 
+/// What keeps a call off the fast path is no cause of a compile that something beside it makes, alone it is one of its own miss.
+#[rstest]
+#[case::beside_another(r#""f32[4]@0", "f32[4]""#, &["committed at s: true was false", "sharding at t: device 0 was none"], &[("committed", 1)])]
+#[case::alone(r#""f32[4]", "f32[4]""#, &["sharding at t: device 0 was none"], &[("a-jax-array-now", 0)])]
+fn what_costs_the_fast_path_alone(#[case] args: &str, #[case] differs: &[&str], #[case] to_mend: &[(&str, usize)]) {
+    let mut lines = [r#""f32[4]", "np:f32[4]""#, args].map(|args| call("jax.jit", args, ""));
+    let missed = if to_mend[0].1 == 0 { r#""dispatch""# } else { r#""dispatch", "lower", "compile""# };
+    lines[1] = lines[1].replace(TRACED, missed);
+    let explained = read(&lines);
+    assert_eq!(said(&explained).0, differs, "{explained:#?}");
+    let mends = explained.to_mend();
+    assert_eq!(mends.iter().map(|it| (it.id.as_str(), it.compiles)).collect::<Vec<_>>(), to_mend, "{mends:#?}");
+}
+
 /// A seed and a key of the old kind are said as such, where all speaks for it.
 #[rstest]
 #[case::a_seed_first("3", r#""u32[2]""#, &["a-seed-and-then-a-key"; 3])]
