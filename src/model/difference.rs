@@ -13,7 +13,7 @@ use super::object::{Kind, Obj};
 use super::parts::{FLAGS, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, SURROUNDINGS, X64, other_flags};
 use super::python;
 use super::tree_difference::{Compared, compared};
-use super::treedef::Treedef;
+use super::treedef::{Path, Tree, Treedef};
 use crate::case::{Layer, Name};
 use crate::spec::{Equality, LeafComponent, Table};
 
@@ -121,55 +121,15 @@ impl Key {
     /// Everything in which `self`, the later key, differs from `earlier`, both of `table`, and how far it is from that.
     #[must_use]
     pub fn differences(&self, earlier: &Self, table: &Table) -> (Vec<Difference>, usize) {
-        let (parts, earlier_parts) = (self.parts(table), earlier.parts(table));
-        let Compared { mut found, counterparts, in_trees, incomparable } =
-            compared(&trees(&earlier_parts), &trees(&parts));
-        let before: HashMap<Place, Piece<'_>> = places(&earlier_parts).collect();
-        let mut rest: HashSet<&Place> = before.keys().collect();
-        for (place, after) in places(&parts) {
-            let Place(path, nth) = &place;
-            let counterpart = match counterparts.get(path) {
-                Some(path) => before.get(&Place(path.clone(), *nth)),
-                // What a leaf is a part of is new, or built otherwise, and that has been said.
-                None if in_trees.contains(path) => continue,
-                None => before.get(&place),
-            };
-            pieces(path, counterpart, &after, table, &mut found);
-            rest.remove(&place);
+        let (before, after) = (earlier.parts(table), self.parts(table));
+        if let Some(mut found) = side_by_side(&before, &after, table) {
+            leave_out_what_follows(&mut found, &before, &after);
+            let far = distance(&found, 0);
+            #[cfg(test)]
+            assert_eq!((found.clone(), far), by_path(&before, &after, table));
+            return (found, far);
         }
-        for (place, before) in places(&earlier_parts).filter(|(place, _)| rest.contains(place)) {
-            if let Piece::Static(before, _) = before
-                && !in_trees.contains(&place.0)
-                && is_news(&found, &place.0)
-            {
-                found.push(Difference::new(place.0, STATIC_ARGUMENT, python::repr(&before), ABSENT));
-            }
-        }
-        leave_out_what_follows(&mut found, &earlier_parts, &parts);
-        let is_looked_up = found.iter().any(|found| found.after == LEAF || found.is_an_argument());
-        let now: HashMap<Place, Piece<'_>> = places(&parts).filter(|_| is_looked_up).collect();
-        for difference in &mut found {
-            // A leaf that is there in one of the calls only.
-            let (other, there, pieces) = match (&*difference.before, &*difference.after) {
-                (ABSENT | NONE, LEAF) => (&difference.before, &mut difference.after, &now),
-                (LEAF, ABSENT | NONE) => (&difference.after, &mut difference.before, &before),
-                _ => continue,
-            };
-            match pieces.get(&Place(difference.path.clone(), 1)) {
-                Some(Piece::Leaf(aval)) if other == ABSENT => *there = aval.to_string(),
-                Some(Piece::Static(value, _)) => {
-                    *there = python::repr(value);
-                    if other == NONE {
-                        // None is no leaf, and one of the values that what is static can have.
-                        STATIC_VALUE.clone_into(&mut difference.component);
-                    }
-                }
-                _ => {}
-            }
-        }
-        leave_out_what_is_static(&mut found, &before, &now);
-        let far = distance(&found, incomparable);
-        (found, far)
+        by_path(&before, &after, table)
     }
 
     /// Takes out how wide numbers are, which follows from the flag where that differs; an array is another one all the same.
@@ -212,7 +172,7 @@ fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Tab
             _ => found.push(Difference::new("", name, before, after)),
         },
         (None, Piece::Plain(name, after)) => found.push(Difference::new("", name, "none", after)),
-        (Some(Piece::Leaf(before)), Piece::Leaf(after)) => leaves(path, before, after, table, found),
+        (Some(Piece::Leaf(before)), Piece::Leaf(after)) => leaves(&path, before, after, table, found),
         (Some(Piece::Static(before, by)), Piece::Static(after, _)) => {
             let Some(component) = static_difference(before, after, *by) else { return };
             let known = found.len();
@@ -241,7 +201,7 @@ fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Tab
 }
 
 /// Adds the components of `table` in which two leaves differ.
-fn leaves(path: &str, before: &Aval, after: &Aval, table: &Table, found: &mut Vec<Difference>) {
+fn leaves(path: &dyn fmt::Display, before: &Aval, after: &Aval, table: &Table, found: &mut Vec<Difference>) {
     let missed = below_the_fast_path(table);
     let both = |component| [before, after].map(|aval| Facet::of(component, aval, missed));
     let is_same = |component| {
@@ -378,6 +338,110 @@ enum Piece<'k> {
     Static(Obj, Equality),
 }
 
+/// Compares keys by what their parts are called, and trees node by node.
+fn by_path(earlier_parts: &[Part<'_>], parts: &[Part<'_>], table: &Table) -> (Vec<Difference>, usize) {
+    let Compared { mut found, counterparts, in_trees, incomparable } = compared(&trees(earlier_parts), &trees(parts));
+    let before: HashMap<Place, Piece<'_>> = places(earlier_parts).collect();
+    let mut rest: HashSet<&Place> = before.keys().collect();
+    for (place, after) in places(parts) {
+        let Place(path, nth) = &place;
+        let counterpart = match counterparts.get(path) {
+            Some(path) => before.get(&Place(path.clone(), *nth)),
+            // What a leaf is a part of is new, or built otherwise, and that has been said.
+            None if in_trees.contains(path) => continue,
+            None => before.get(&place),
+        };
+        pieces(path, counterpart, &after, table, &mut found);
+        rest.remove(&place);
+    }
+    for (place, before) in places(earlier_parts).filter(|(place, _)| rest.contains(place)) {
+        if let Piece::Static(before, _) = before
+            && !in_trees.contains(&place.0)
+            && is_news(&found, &place.0)
+        {
+            found.push(Difference::new(place.0, STATIC_ARGUMENT, python::repr(&before), ABSENT));
+        }
+    }
+    leave_out_what_follows(&mut found, earlier_parts, parts);
+    let is_looked_up = found.iter().any(|found| found.after == LEAF || found.is_an_argument());
+    let now: HashMap<Place, Piece<'_>> = places(parts).filter(|_| is_looked_up).collect();
+    for difference in &mut found {
+        // A leaf that is there in one of the calls only.
+        let (other, there, pieces) = match (&*difference.before, &*difference.after) {
+            (ABSENT | NONE, LEAF) => (&difference.before, &mut difference.after, &now),
+            (LEAF, ABSENT | NONE) => (&difference.after, &mut difference.before, &before),
+            _ => continue,
+        };
+        match pieces.get(&Place(difference.path.clone(), 1)) {
+            Some(Piece::Leaf(aval)) if other == ABSENT => *there = aval.to_string(),
+            Some(Piece::Static(value, _)) => {
+                *there = python::repr(value);
+                if other == NONE {
+                    // None is no leaf, and one of the values that what is static can have.
+                    STATIC_VALUE.clone_into(&mut difference.component);
+                }
+            }
+            _ => {}
+        }
+    }
+    leave_out_what_is_static(&mut found, &before, &now);
+    let far = distance(&found, incomparable);
+    (found, far)
+}
+
+/// Compares keys whose parts stand in the same places, as those of calls that are built and passed alike do: each with the other's,
+/// without a look for its counterpart. `None` if they don't, or it can't be seen at once.
+fn side_by_side(before: &[Part<'_>], after: &[Part<'_>], table: &Table) -> Option<Vec<Difference>> {
+    let mut found = Vec::new();
+    let mut known: Option<[*const Tree; 2]> = None;
+    let mut is_same_place = |before: &Path, after: &Path| {
+        let ((old, i), (new, j)) = (before.place(), after.place());
+        let pair = [Rc::as_ptr(old), Rc::as_ptr(new)];
+        let is_same = i == j && (known == Some(pair) || old.reads_as(new));
+        known = is_same.then_some(pair);
+        is_same
+    };
+    let is_built_alike = |before: &Treedef, after: &Treedef, by| {
+        after.tree.reads_as(&before.tree) && after.same(before, by).is_ok_and(|is_same| is_same)
+    };
+    for (before, after) in before.iter().zip(after) {
+        match (before, after) {
+            (Part::Plain(then, before), Part::Plain(now, after)) if then == now => {
+                pieces("", Some(&Piece::Plain(then, before)), &Piece::Plain(now, after), table, &mut found);
+            }
+            (Part::Leaves(before), Part::Leaves(after)) => {
+                let (mut before, mut after) = (before.iter(), after.iter());
+                loop {
+                    match (before.next(), after.next()) {
+                        (None, None) => break,
+                        (Some((then, old)), Some((now, new))) if is_same_place(&then, &now) => {
+                            if old != new {
+                                leaves(&now, &old, &new, table, &mut found);
+                            }
+                        }
+                        _ => return None,
+                    }
+                }
+            }
+            (Part::Static(then, before, by), Part::Static(now, after, _)) if is_same_place(then, now) => {
+                let before = Piece::Static(Rc::clone(before), *by);
+                pieces(&now.to_string(), Some(&before), &Piece::Static(Rc::clone(after), *by), table, &mut found);
+            }
+            (Part::Context(then, before), Part::Context(now, after)) if then == now => {
+                pieces(now, Some(&surrounding(*before)), &surrounding(*after), table, &mut found);
+            }
+            (Part::Tree(before, _), Part::Tree(after, by)) if is_built_alike(before, after, *by) => {}
+            _ => return None,
+        }
+    }
+    (before.len() == after.len()).then_some(found)
+}
+
+/// An object of what surrounds a call.
+fn surrounding<'k>(value: Option<&Obj>) -> Piece<'k> {
+    Piece::Static(value.map_or_else(|| Rc::new(Kind::None), Rc::clone), CONTEXT)
+}
+
 fn places<'k>(parts: &'k [Part<'k>]) -> impl Iterator<Item = (Place, Piece<'k>)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let pieces = |part: &'k Part<'k>| -> Vec<(String, Piece<'k>)> {
@@ -385,10 +449,7 @@ fn places<'k>(parts: &'k [Part<'k>]) -> impl Iterator<Item = (Place, Piece<'k>)>
             Part::Plain(name, plain) => vec![(format!("({name})"), Piece::Plain(name, plain))],
             Part::Leaves(leaves) => leaves.iter().map(|(path, aval)| (path.to_string(), Piece::Leaf(aval))).collect(),
             Part::Static(path, value, by) => vec![(path.to_string(), Piece::Static(Rc::clone(value), *by))],
-            Part::Context(name, value) => {
-                let value = value.cloned().unwrap_or_else(|| Rc::new(Kind::None));
-                vec![((*name).to_owned(), Piece::Static(value, CONTEXT))]
-            }
+            Part::Context(name, value) => vec![((*name).to_owned(), surrounding(*value))],
             Part::Tree(..) => Vec::new(),
         }
     };

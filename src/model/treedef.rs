@@ -37,6 +37,22 @@ impl Label {
     pub(super) fn is_key(&self) -> bool {
         matches!(self, Self::Key { .. })
     }
+
+    /// Whether both read the same, as far as that is seen at once.
+    fn reads_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Index(a), Self::Index(b)) => a == b,
+            (Self::Attribute(a), Self::Attribute(b)) => a == b,
+            (Self::Written(a), Self::Written(b)) => a == b,
+            (Self::Data(a), Self::Data(b)) => a == b,
+            (Self::Key { key: a, .. }, Self::Key { key: b, .. }) => match (&**a, &**b) {
+                (Kind::Str(a), Kind::Str(b)) => a == b,
+                (Kind::Int(a), Kind::Int(b)) => a == b,
+                _ => python::is(a, b),
+            },
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Label {
@@ -140,6 +156,19 @@ impl TreeNode {
         name.cloned().unwrap_or(Label::Index(nth))
     }
 
+    /// Whether it is of the other one's kind, and its children and data are called alike.
+    fn reads_as(&self, other: &Self) -> bool {
+        fn labels(node: &TreeNode) -> impl Iterator<Item = &Label> {
+            let more = node.more.iter();
+            more.flat_map(|more| more.names.iter().chain(more.data.iter().map(|(label, _)| label)))
+        }
+        let counts =
+            |node: &Self| (node.arity, node.data().len(), node.more.as_ref().map_or(0, |more| more.names.len()));
+        self.same_kind(other, Equality::default())
+            && counts(self) == counts(other)
+            && labels(self).zip(labels(other)).all(|(a, b)| a.reads_as(b))
+    }
+
     fn class(&self) -> Option<&(Name, usize)> {
         self.more.as_ref().and_then(|more| more.class.as_ref())
     }
@@ -231,6 +260,14 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Whether all paths in it read as in the other one, as far as that is seen at once.
+    pub(super) fn reads_as(&self, other: &Self) -> bool {
+        let is_one = std::ptr::eq(self, other);
+        let (mine, others) = (self.nodes(), other.nodes());
+        let same_nodes = || mine.len() == others.len() && mine.iter().zip(others).all(|(a, b)| a.reads_as(b));
+        is_one || self.root == other.root && same_nodes()
+    }
+
     /// A tree whose nodes are still to come.
     pub(super) fn of(root: Root) -> Rc<Self> {
         Rc::new(Self { root, nodes: OnceCell::new(), parents: OnceCell::new() })
@@ -335,6 +372,11 @@ impl Path {
     /// The name of an argument that is passed by name, where the path is that of one.
     pub fn root(&self) -> Option<&Name> {
         if let Root::Named(name) = &self.tree.root { Some(name) } else { None }
+    }
+
+    /// The tree, and its node.
+    pub(super) fn place(&self) -> (&Rc<Tree>, u32) {
+        (&self.tree, self.node)
     }
 
     /// The labels on the way, from the root.

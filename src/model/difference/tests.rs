@@ -2,6 +2,7 @@
 
 use super::Difference;
 use crate::case::{Case, text};
+use crate::generate::{Generator, Source};
 use crate::model::Simulation;
 use crate::spec::Spec;
 
@@ -264,4 +265,22 @@ fn differences(implementation: &str, steps: &str) -> Vec<String> {
 )]
 fn a_miss_is_explained(#[case] implementation: &str, #[case] steps: &str, #[case] expected: &[&str]) {
     assert_eq!(differences(implementation, steps), expected);
+}
+
+/// Keys whose parts stand side by side differ as they do where each part is looked up by its path, in which these tests compare both.
+#[rstest::rstest]
+fn parts_side_by_side_differ_as_by_their_paths(
+    #[values("jax.jit", "equinox.filter_jit", "lax.while_loop")] implementation: &str,
+) {
+    let (spec, version) = (Spec::embedded(), "0.12.0.1".parse().unwrap());
+    let profile = spec.profile(implementation, &version).unwrap();
+    let generator = Generator::new(&spec, implementation, &version, |_| true).unwrap();
+    let mut missed = 0;
+    for seed in 0..2000 {
+        let Ok((_, pair)) = generator.any(&mut Source::random(seed)) else { continue };
+        let Ok(mut simulation) = Simulation::explaining(&pair.case, profile) else { continue };
+        let predictions: Vec<_> = pair.case.steps.iter().map_while(|step| simulation.step(step).ok()).collect();
+        missed += predictions.iter().flatten().filter(|prediction| !prediction.differences().is_empty()).count();
+    }
+    assert!(missed > 200, "only {missed} calls missed");
 }
