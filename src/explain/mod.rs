@@ -488,15 +488,14 @@ impl Explained {
             });
             let is_anew =
                 |explanation: &Explanation| explanation.nearest == Nearest::Nothing || names_functions(explanation);
-            if call.explanation().is_some_and(is_anew) {
+            let reads_as = |number: &usize| {
+                let both = described(*number).zip(described(call.number));
+                both.is_some_and(|(then, now)| outside.is_alike(then, now))
+            };
+            if call.explanation().is_some_and(is_anew) && beside.is_some_and(|beside| !reads_as(&beside)) {
                 let of_place = &made_at[&place_of_call(call.number)];
                 let earlier = of_place.iter().rev().copied().skip_while(|number| *number >= call.number);
-                let reads_as = |number: &usize| {
-                    described(*number)
-                        .zip(described(call.number))
-                        .is_some_and(|(then, now)| outside.is_alike(then, now))
-                };
-                call.alike = earlier.take(LOOKED_BACK).find(reads_as).filter(|alike| Some(*alike) != beside);
+                call.alike = earlier.take(LOOKED_BACK).find(reads_as);
             }
             if let Some(beside) = call.alike.or(beside) {
                 let both = described(beside).zip(described(call.number));

@@ -297,7 +297,10 @@ impl Namespace {
                     Kind::Class(class) if !matches!(class.root(), Class::Subclass { .. }) && method.name.is_none() => {
                         return Ok(self.unbound(class, method.kind));
                     }
-                    Kind::Record { class, .. } if matches!(class.root(), Class::Module { .. }) => {
+                    // What a Module has of its own, `__call__` and its like, is a plain method (`equinox/_module/_module.py`, `_is_magic`).
+                    Kind::Record { class, .. }
+                        if matches!(class.root(), Class::Module { .. }) && method.name.is_none() =>
+                    {
                         Kind::ModuleMethod(of)
                     }
                     _ => Kind::Method { of, name: method.name.clone(), params: method.params.clone() },

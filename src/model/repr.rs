@@ -2,7 +2,7 @@
 
 use super::apart::stem;
 use super::object::{Kind, Obj};
-use crate::case::Class;
+use crate::case::{Class, Name};
 
 /// What a recording says of an instance in the place of its value: `rate=0.1, width=8`.
 pub fn description(value: &Obj) -> Option<&str> {
@@ -80,7 +80,11 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Bytearray(text) => format!("bytearray(b'{text}')"),
         Kind::ShapeDtypeStruct(array) => format!("ShapeDtypeStruct({array})"),
         Kind::ArrayRef(array) => format!("Ref({array})"),
-        Kind::PartitionSpec(..) => "P(…)".to_owned(),
+        Kind::PartitionSpec(axes, _) => {
+            let axis =
+                |axis: &Option<Name>| axis.as_ref().map_or_else(|| "None".to_owned(), |name| format!("'{name}'"));
+            format!("P({})", axes.iter().map(axis).collect::<Vec<_>>().join(", "))
+        }
         Kind::Treedef(_) => "PyTreeDef(…)".to_owned(),
         Kind::ModuleWrapper(by, func, _) => format!("{by}({})", repr(func)),
         Kind::Ellipsis => "...".to_owned(),

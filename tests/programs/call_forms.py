@@ -146,6 +146,21 @@ summed = jax.jit(jax.value_and_grad(both))
 summed(pair)
 summed(triple)
 
+
+# A method of a Module is a Module, and `__call__` is a plain method of that very Module.
+class Scaling(eqx.Module):
+    weight: jax.Array
+
+    def __call__(self, x):
+        return self.weight * x
+
+
+first, second = Scaling(pair), Scaling(pair)
+for scaling in (first, first, second):
+    eqx.filter_jit(scaling.__call__)(pair)
+for scaling in (first, second):
+    jax.jit(scaling.__call__)(pair)
+
 # What a library calls is called for a line of the program.
 dispatched = functools.singledispatch(jax.jit(lambda x, y: x + y))
 dispatched(pair, pair)

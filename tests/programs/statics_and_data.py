@@ -262,3 +262,29 @@ for what in (jnp.add, jnp.add, jnp.multiply):
 # By keyword no type is looked at before jax 0.9: NumPy's strings and complex numbers are equal to Python's.
 for what in (np.str_("c"), "c", np.str_("c"), 4 + 0j, 4):
     told(1.0, what=what)
+
+
+# What a class leaves out where it is flattened is in no key.
+@jax.tree_util.register_pytree_node_class
+@dataclasses.dataclass
+class Scale:
+    value: jax.Array
+    steps: int = 3
+    floor: np.ndarray = dataclasses.field(default_factory=lambda: np.ones(()))
+
+    def tree_flatten(self):
+        return (self.value,), (self.steps,)
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children, *aux)
+
+
+@jax.jit
+def halved(scale):
+    return Scale(scale.value / 2, scale.steps)
+
+
+scale = Scale(jnp.ones(2))
+for _ in range(3):
+    scale = halved(scale)

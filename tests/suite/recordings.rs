@@ -333,7 +333,9 @@ fn what_differs_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
         "26 partial of blend: dtype of y",
         "33 filter_value_and_grad of loss: shape of batch",
         "35 value_and_grad of both: shape of x",
-        "37 <lambda>: shape of y",
+        "38 __call__: static value of fun",
+        "40 __call__: function of ",
+        "42 <lambda>: shape of y",
     ];
     assert_eq!(said, expected);
     assert!(again.iter().all(|call| call.tried.as_ref().is_none_or(|tried| tried.mends && tried.minimal)));

@@ -362,13 +362,18 @@ class Objects(Graphs):
                 return {"new": {"class": name, "value": self.value(plain(value))}}
         if dataclasses.is_dataclass(value) and not is_module(value):
             try:
-                children, _ = default_registry.flatten_one_level(value)
+                children, aux = default_registry.flatten_one_level(value)
             except (TypeError, ValueError):
                 return self._named(value)
             fields = {field.name: stored(value, field.name, NOTHING) for field in dataclasses.fields(value)}
             data = _data_fields(value, fields, list(children))
             if data is not None and all(part is not NOTHING for part in fields.values()) and all(map(NAME.match, fields)):
+                # A class that is flattened by the program's own code can leave fields out, which then are in no key.
+                held = _parts(aux)
+                is_seen = all(any(part is field for field in fields.values()) for part in held)
                 meta = [name for name in fields if name not in data]
+                meta = [name for name in meta if not is_seen or any(fields[name] is part for part in held)]
+                fields = {name: field for name, field in fields.items() if name in data or name in meta}
                 form: dict[str, Any] = {"dataclass": {"data": data, "meta": meta}}
                 parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
                 return {"new": {"class": self._class(value, form), "fields": parts}}
@@ -393,6 +398,13 @@ def _statics(wrapper: Any) -> dict[str, Any]:
     except Exception:  # There are others, which have no words.
         return {}
     return {name: numbers for name, numbers in options.items() if name.startswith("static")}
+
+
+def _parts(aux: Any) -> list[Any]:
+    """What the data of a node are made of."""
+    if type(aux) is dict:
+        return list(aux.values())
+    return list(aux) if type(aux) in (tuple, list) else [] if aux is None else [aux]
 
 
 def is_open(value: Any) -> bool:
