@@ -3,6 +3,7 @@
 mod suite {
     pub mod common;
 
+    mod absences;
     mod case_text;
     mod cli;
     mod explanations;
@@ -17,6 +18,7 @@ mod suite {
     mod patterns;
     mod properties;
     mod protocol;
+    mod reads;
     mod real_targets;
     mod real_world;
     mod recordings;

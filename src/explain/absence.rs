@@ -8,6 +8,9 @@ use super::recording::{CallLine, Line};
 use crate::case::{Array, Call, ClearScope, Form, Layer, LayerSet, Library, MethodForm, Name, Subclass, Value, Via};
 use crate::model::Difference;
 
+/// The component of a function that is wrapped anew in each call, so that nothing is ever found, whatever else differs.
+pub(super) const WRAPPING: &str = "wrapping";
+
 /// The component of a key that was not found since nothing is there, by what became of it; `spec/causes.yaml` says what each means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Absence {
@@ -44,7 +47,7 @@ impl Absence {
             Self::Ran => ("failed runs", "raised", "returned"),
             Self::Raised => ("failed call", "raised", "returned"),
             Self::Ahead => ("ahead of time", "never called", "called"),
-            Self::Wrapped => ("wrapping", "a lambda", "another"),
+            Self::Wrapped => (WRAPPING, "a lambda", "another"),
             Self::Anew => {
                 let of = if is_of_the_same { " of the same object" } else { "" };
                 let name = method.and_then(|method| method.name.as_deref());
@@ -129,10 +132,13 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             let alike = |(a, b): (&Call, &Call)| a.args == b.args && a.kwargs == b.kwargs;
             recording.described(&calls, earlier).zip(given).is_none_or(alike)
         };
+        let has_options = |earlier: usize| {
+            recording.described(&calls, earlier).zip(given).is_none_or(|(then, now)| then.options == now.options)
+        };
         // What was made ahead of time is found but by the fast path, whatever other arguments raised.
         let has_raised = |earlier: &Left<'_>| {
             let mut raised = raised.get(&function).into_iter().flatten().filter(|(_, then)| *then == now);
-            raised.any(|(call, _)| !earlier.ahead || is_given_so(*call))
+            raised.any(|(call, _)| has_options(*call) && (!earlier.ahead || is_given_so(*call)))
         };
         let absence = match earlier {
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,

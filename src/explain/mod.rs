@@ -5,6 +5,7 @@
 
 mod absence;
 mod advice;
+mod beside;
 mod inside;
 mod outside;
 mod patterns;
@@ -19,6 +20,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 pub use advice::Advice;
+pub use beside::Beside;
 pub use patterns::{Pattern, listed, located, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
 pub use repair::{Repair, Untried};
@@ -50,34 +52,6 @@ pub struct Explained {
     /// By what is called.
     #[serde(skip)]
     replays: HashMap<String, Replay>,
-}
-
-/// What a line of the program had compiled outside of the recorded calls: operations, and what libraries jit themselves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Beside {
-    /// The line, if it is known.
-    pub from: Option<String>,
-    /// How often.
-    pub compiles: usize,
-    /// How often of each name.
-    pub names: IndexMap<String, usize>,
-}
-
-impl Beside {
-    fn all(recording: &Recording) -> Vec<Self> {
-        let mut lines: IndexMap<_, Self> = IndexMap::new();
-        for recording::Beside { name, from } in recording.beside() {
-            let new = || Self { from: from.clone(), compiles: 0, names: IndexMap::new() };
-            let line = lines.entry(from).or_insert_with(new);
-            line.compiles += 1;
-            if let Some(name) = name {
-                *line.names.entry(name.clone()).or_default() += 1;
-            }
-        }
-        let mut lines: Vec<_> = lines.into_values().collect();
-        lines.sort_by_key(|line| std::cmp::Reverse(line.compiles));
-        lines
-    }
 }
 
 /// Why a call missed a layer.
@@ -251,9 +225,14 @@ impl ExplainedCall {
         let main = self.explanation().filter(|main| main.layer == Layer::Dispatch && !is_traced);
         let Some(main) = main.filter(|main| main.differences.contains(found)) else { return false };
         let is_beside = |of: &&Explanation| of.layer > Layer::Trace && of.nearest == main.nearest;
-        let below: HashSet<_> =
-            self.explanations.iter().filter(is_beside).flat_map(|of| &of.differences).map(aspect).collect();
-        !below.contains(&aspect(found)) && main.differences.iter().any(|found| below.contains(&aspect(found)))
+        let below = || self.explanations.iter().filter(is_beside).flat_map(|of| &of.differences);
+        // What another of the differences says in the same words there is that one's.
+        let is_of_another = |below: &Difference| {
+            let stated = main.differences.iter().find(|stated| place_of(stated) == place_of(below));
+            stated.is_some_and(|stated| stated != found)
+        };
+        let is_stated = |below: &Difference| main.differences.iter().any(|stated| aspect(stated) == aspect(below));
+        below().filter(|below| aspect(below) == aspect(found)).all(is_of_another) && below().any(is_stated)
     }
 
     /// Where a difference is: at a path, in the `context` of the call, or in the call of the function of that name as a whole.
@@ -473,7 +452,8 @@ impl Explained {
                     }
                 }
             }
-            if call.is_again() && call.is_predicted() && call.explanation().is_none() {
+            let is_lost = call.explanation().is_none() || absence.component == absence::WRAPPING;
+            if call.is_again() && call.is_predicted() && is_lost {
                 let missed = missed(&call.observed);
                 let traced = Some(Layer::Trace).filter(|layer| missed.contains(*layer));
                 let layer = traced.or_else(|| missed.iter().next()).unwrap_or(Layer::Dispatch);

@@ -442,10 +442,10 @@ impl Recording {
                 Line::Aside(_) | Line::Beside(_) => continue,
             };
             gone.extend(&line.ended);
-            let Recorded { api, name, at, wrapper, .. } = &line.recorded;
+            let Recorded { api, called, name, at, wrapper, .. } = &line.recorded;
             let call = numbers.len();
             let made_of = (&closed_over[call], branches[call], jitted[call]);
-            let (here, wrapper) = (made.entry((api, name, at, made_of)).or_default(), wrapper.as_ref());
+            let (here, wrapper) = (made.entry((api, called, name, at, made_of)).or_default(), wrapper.as_ref());
             let known = here.iter().position(|(other, ..)| *other == wrapper);
             let is_left = |(other, _, last): &(Option<&Name>, usize, usize)| {
                 *last == cleared && other.is_some_and(|other| gone.contains(other))
@@ -512,8 +512,8 @@ impl Recording {
                 Line::Clear(scope, _) => cleared += usize::from(*scope == ClearScope::Jax),
                 Line::Aside(_) | Line::Beside(_) => {}
                 Line::Call(line) => {
-                    let Recorded { api, name, at, wrapper, .. } = &line.recorded;
-                    let here = made.entry((cleared, api, name, at, &closed_over[calls])).or_default();
+                    let Recorded { api, called, name, at, wrapper, .. } = &line.recorded;
+                    let here = made.entry((cleared, api, called, name, at, &closed_over[calls])).or_default();
                     here.entry(wrapper.as_ref()).or_insert((calls, calls)).1 = calls;
                     calls += 1;
                 }

@@ -161,6 +161,9 @@ for scaling in (first, first, second):
 for scaling in (first, second):
     jax.jit(scaling.__call__)(pair)
 
+# What is wrapped anew isn't found, whatever else it differs in.
+jax.lax.map(double, triple)
+
 # What a library calls is called for a line of the program.
 dispatched = functools.singledispatch(jax.jit(lambda x, y: x + y))
 dispatched(pair, pair)

@@ -311,6 +311,7 @@ fn a_program_of_another_lowering_says_nothing_of_what_is_saved() {
 /// What keeps a call off the fast path is no cause of a compile that something beside it makes, alone it is one of its own miss.
 #[rstest]
 #[case::beside_another(r#""f32[4]@0", "f32[4]""#, &["committed at s: true was false", "sharding at t: device 0 was none"], &[("committed", 1)])]
+#[case::beside_its_own(r#""f32[4]", "f32[4]@0""#, &["committed at t: true was false", "sharding at t: device 0 was none"], &[("committed", 1)])]
 #[case::alone(r#""f32[4]", "f32[4]""#, &["sharding at t: device 0 was none"], &[("a-jax-array-now", 0)])]
 fn what_costs_the_fast_path_alone(#[case] args: &str, #[case] differs: &[&str], #[case] to_mend: &[(&str, usize)]) {
     let mut lines = [r#""f32[4]", "np:f32[4]""#, args].map(|args| call("jax.jit", args, ""));

@@ -1,0 +1,162 @@
+//! What functions read from outside of their arguments, in recordings of real programs.
+
+use jitkey::explain::Explained;
+use rstest::rstest;
+
+use super::common::NEWEST;
+use super::recordings::record;
+
+/// What is said of calls of a function that hit a program traced from something else.
+fn changed(calls: &str, what: &str) -> String {
+    format!(
+        "unseen-attribute: {calls} hit a program that was traced when something that its body reads was something else - value \
+         that no key sees at {what}. What a function reads from outside of its arguments is in no key, and an object is compared \
+         by identity, or by an __eq__ that doesn't look at this."
+    )
+}
+
+/// The patterns of a program, as they are said.
+fn patterns(program: &str, version: &str) -> Vec<String> {
+    record(program, version).patterns.iter().map(|pattern| format!("{}: {}", pattern.id, pattern.says)).collect()
+}
+
+/// What a function reads by name of what is around it is in no key either; what it sets itself isn't read, and a parameter that has
+/// the name of a variable is none.
+#[rstest]
+fn what_a_function_reads_from_outside_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("calls 8 and 9 of loss", "params['w']: <float32[4] 2> was <float32[4] 1>"),
+        changed("calls 18 and 20 of forward", "gain: 3.0 was 1.0"),
+        changed("call 3 of step", "self.rate: 0.25 was 0.5"),
+        changed("call 4 of <lambda>", "self.w: <float32[4] 2> was <float32[4] 1>"),
+        changed("call 10 of loss", "factors[0]: 2.0 was 1.0"),
+        changed("call 11 of loss", "config.k: 2 was 1"),
+        changed("call 13 of <lambda>", "net: <Net 2> was <Net 1>"),
+        changed("call 15 of <lambda>", "table: <float32[4] 2> was <float32[4] 1>"),
+    ];
+    assert_eq!(patterns("variables_changed", version), expected);
+}
+
+/// Of a dict what counts is what the body takes of it by keys that are written there, or all of it; a log of traces is nothing it reads.
+#[rstest]
+fn what_a_function_takes_of_a_dict_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("call 8 of forward", "config['optimizer']['rate']: 2.0 was 1.0"),
+        changed("call 9 of forward", "config['gain']: 3.0 was 1.0"),
+        changed("call 10 of forward", "config['shifts']: [5.0, [2.0]] was [1.0, [2.0]]"),
+        changed(
+            "call 11 of other",
+            "schedule: {'warm': [1, 2], 'cold': {'steps': 4}} was {'warm': [1, 2], 'cold': {'steps': 3}}",
+        ),
+        changed("call 12 of weighted", "weights['w']: <float32[3] 2> was <float32[3] 1>"),
+        changed("call 13 of step", "Trainer.config['deep']['n']: 2.0 was 1.0"),
+    ];
+    assert_eq!(patterns("items_changed", version), expected);
+}
+
+/// Where no key sees what an object holds, what was traced before is served; what the body doesn't read of it may change.
+#[rstest]
+fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("calls 5 and 8 of value", "Agent.params['w']: <float32[3] 2> was <float32[3] 1>"),
+        // What the class has is read as well, for as long as the object has nothing of that name.
+        changed("calls 20 and 21 of run", "Solver.training: False was True"),
+        changed("call 10 of act", "Agent.gain: 0.25 was 0.5"),
+        changed("call 11 of _update", "Agent.gain: 0.25 was 0.5"),
+        changed("call 17 of step", "Trainer.config.rate: 0.25 was 0.5"),
+        changed("call 18 of step", "Trainer.config: <Config 2> was <Config 1>"),
+        // Equal objects: what `==` doesn't look at, or what is inside of what it looks at.
+        changed("call 24 of loss", "Named.rate: 0.25 was 0.5"),
+        changed("call 25 of loss", "Task.weight: 2.0 was 1.0"),
+        changed("call 26 of loss", "Task.config.rate: 0.25 was 0.5"),
+        // Objects that are called, whose methods are, and that a partial gives its function.
+        changed("call 32 of Halved", "Halved.gain: 0.25 was 0.5"),
+        changed("call 33 of energy", "Layer.gain: 0.25 was 0.5"),
+        changed("call 34 of partial of energy", "Layer.gain: 0.25 was 0.5"),
+        changed("call 35 of grad of energy", "Layer.gain: 0.25 was 0.5"),
+        changed("call 38 of partial of scaled", "Layer.gain: 1.0 was 0.5"),
+        changed("call 45 of asked", "Agent.gain: 0.25 was 0.5"),
+    ];
+    assert_eq!(patterns("changed_objects", version), expected);
+}
+
+/// What the functions of calls that compiled again read from outside, where that is another.
+fn read_from_outside(explained: &Explained) -> Vec<String> {
+    let again = explained.calls.iter().filter(|call| call.is_again());
+    again
+        .map(|call| {
+            let outside =
+                call.outside.iter().map(|found| format!("{} {} after {}", found.path, found.after, found.before));
+            format!("{}: {}", call.number, outside.collect::<Vec<_>>().join(", "))
+        })
+        .collect()
+}
+
+/// A function that is made anew is said with what it reads from outside, inside of whatever jax or Python stands around it.
+#[rstest]
+fn what_a_function_was_made_anew_for_is_said(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("made_anew", version);
+    let said = read_from_outside(&explained);
+    let made = "another <GradientTransformationExtraArgs> after <GradientTransformationExtraArgs>";
+    let expected = [
+        "2: model another Model(width=2) after Model(width=2), rate 0.2 after 0.1",
+        "3: model Model(width=4) after Model(width=2)",
+        "5: scale 2.0 after 1.0",
+        "6: scale 3.0 after 2.0",
+        "8: depth 2 after 1",
+        "9: depth 3 after 2",
+        "11: ",
+        "12: ",
+        "14: ",
+        "15: table {'a': 1, 'b': 3} after {'a': 1, 'b': 2}",
+        &format!("17: tx {made}"),
+        &format!("18: tx {made}, tx.update.update_fns[1].tx.update.step_size -0.25 after -0.5"),
+        "20: self.width 3 after 2",
+        "21: ",
+        "23: self.width 3 after 2",
+        // The method doesn't read what else was made anew.
+        "25: ",
+        // A loop of the module reads what it makes as globals.
+        &format!("27: tx {made}, tx.update.update_fns[1].tx.update.step_size -0.25 after -0.5"),
+    ];
+    assert_eq!(said, expected);
+    let method = explained.calls[24].advice[0].as_ref();
+    assert_eq!(method.map(|advice| &*advice.cause), Some("method-filtered-anew"));
+    // What holds functions can be no argument.
+    let advised = explained.calls.iter().filter_map(|call| Some((call.number, call.advice.first()?.as_ref()?)));
+    let once = advised.filter(|(_, advice)| advice.fix.starts_with("Make tx once")).map(|(number, _)| number);
+    assert_eq!(once.collect::<Vec<_>>(), [17, 18, 27]);
+}
+
+/// So is what is in a container, a default, and an array of the module, whichever of its functions reads it.
+#[rstest]
+fn what_a_container_holds_is_said(#[values(NEWEST, "0.4.30")] version: &str) {
+    let said = read_from_outside(&record("read_from_outside", version));
+    let expected = [
+        "5: config.rate 0.2 after 0.1",
+        "6: config['opt']['rate'] 0.2 after 0.1",
+        "7: items[0] 0.2 after 0.1, items[1] float32[2] after float32[1]",
+        "8: rate 0.2 after 0.1, table float32[2] after float32[1]",
+        "9: config.rate 0.3 after 0.2",
+        "10: config['opt']['rate'] 0.3 after 0.2",
+        "11: items[0] 0.3 after 0.2, items[1] float32[3] after float32[2]",
+        "12: rate 0.3 after 0.2, table float32[3] after float32[2]",
+        "15: points float32[5] after float32[4]",
+        "16: points float32[5] after float32[4]",
+        "17: ",
+        "18: ",
+        "20: self.scale 2 after 1",
+    ];
+    assert_eq!(said, expected);
+}
+
+/// What nnx.jit holds for itself is nothing that a program can make once.
+#[rstest]
+fn what_a_library_holds_is_not_said(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("nnx_jit_in_a_loop", version);
+    let again: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
+    let said: Vec<_> = again.iter().flat_map(|call| &call.outside).map(ToString::to_string).collect();
+    assert_eq!(said, ["from outside at self.scale: 2 was 1", "from outside at self.scale: 3 was 2"]);
+    let fixes: Vec<_> = again.iter().map(|call| &call.advice[0].as_ref().unwrap().fix).collect();
+    assert!(fixes.len() == 4 && fixes.iter().all(|fix| fix.starts_with("Jit once (jax.jit, nnx.jit)")), "{fixes:#?}");
+}
