@@ -14,6 +14,7 @@ pub(super) const HELPERS: &[&str] = &[
     "user_context",
     "UserArray",
     "Converted",
+    "plain_method",
     "new_lambda",
     "closing_over",
     "compiled",

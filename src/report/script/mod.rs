@@ -17,7 +17,7 @@ use indexmap::IndexMap;
 
 use self::frame::part;
 use crate::case::{
-    Case, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, MethodKind, Name, Step, Value, Verdict,
+    Case, Class, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, MethodKind, Name, Step, Value, Verdict,
 };
 
 /// What a script is to show.
@@ -239,6 +239,10 @@ impl<'c> Writer<'c> {
     /// one place then, since jax keeps a function's name and line beside some keys, and compares them first.
     fn is_repeated(&self, form: &Form) -> bool {
         self.stale || values(self.case).into_iter().filter(|value| is_form(value, |other| other == form)).count() > 1
+    }
+
+    fn has_modules(&self) -> bool {
+        self.case.classes.values().any(|class| matches!(class, Class::Module { .. }))
     }
 
     /// The helper of that name, which the script will have.

@@ -140,6 +140,13 @@ def in_thread(f):
 
     return g
 
+# part: plain_method
+def plain_method(of):
+    # `of.method` of a Module is a Module itself.
+    import types
+
+    return types.MethodType(type(of).method, of)
+
 # part: new_lambda
 def new_lambda():
     return lambda *args, **kwargs: body(args, kwargs)

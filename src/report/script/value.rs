@@ -77,6 +77,9 @@ impl Writer<'_> {
             Form::Global(name) => self.global(name),
             Form::Partial(partial) => self.partial("functools.partial", partial)?,
             Form::TreePartial(partial) => self.partial("jax.tree_util.Partial", partial)?,
+            Form::Method(method) if method.name.is_some() && self.has_modules() => {
+                format!("{}({})", self.helper("plain_method"), self.value(&method.of)?)
+            }
             Form::Method(method) => format!("{}.{}", self.value(&method.of)?, method.kind.name()),
             Form::Wrap(wrap) => format!("{}({}{})", wrap.by, self.value(&wrap.func)?, wrap.keywords()),
             Form::Make(make) => {
