@@ -21,6 +21,7 @@ mod suite {
     mod reads;
     mod real_targets;
     mod real_world;
+    mod recorded_pairs;
     mod recordings;
     mod repairs;
     mod repro;

@@ -19,6 +19,7 @@ impl Display for Value {
             Self::Int(value) => write!(f, "{value}"),
             Self::Float(value) if value.is_nan() => f.write_str("nan"),
             Self::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "inf" } else { "-inf" }),
+            Self::Float(value) if value.is_nan() => f.write_str("nan"),
             Self::Float(value) => write!(f, "{value:?}"),
             Self::Array(array) => write!(f, "{array}"),
             Self::List(items) => bracket(f, "[", items, "]"),

@@ -147,6 +147,12 @@ pub struct Call {
     /// What the body does besides with these arguments, in a recording: bodies that a case makes have their effects themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
+    /// The numbers of the dynamic leaves, from zero, that its program doesn't have, in a recording, which doesn't know what bodies use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unused: Vec<usize>,
+    /// Whether its program came from a file of the persistent cache, in a recording, which doesn't know what is in there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub loaded: bool,
     /// Whether its program raised as it ran, in a recording: what does so when it is met first is never fast.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fails_as_it_runs: bool,

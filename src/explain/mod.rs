@@ -304,23 +304,11 @@ impl ExplainedCall {
 
 /// Of what an argument is or where it is placed: one layer says that in other words than another.
 fn aspect(found: &Difference) -> (&str, &str) {
-    const PLACEMENT: [&str; 10] = [
-        "committed",
-        "device",
-        "known layout",
-        "layout",
-        "memory kind",
-        "memory space",
-        "mesh",
-        "partition",
-        "sharding",
-        "spelling of the sharding",
-    ];
     let component = found.component.as_str();
     match found.path.as_str() {
         "" if component.starts_with("donat") => ("", "donation"),
         "" => (found.flag().unwrap_or_default(), component),
-        path => (path, if PLACEMENT.contains(&component) { "placement" } else { "value" }),
+        path => (path, if found.is_of_the_placement() { "placement" } else { "value" }),
     }
 }
 

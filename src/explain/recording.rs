@@ -211,7 +211,15 @@ impl Outline {
             seconds: None,
             observed,
         };
-        CallLine { news: News::beside(line, dropped), ended, effect: None, number, recorded }
+        CallLine {
+            news: News::beside(line, dropped),
+            ended,
+            effect: None,
+            unused: Vec::new(),
+            loaded: false,
+            number,
+            recorded,
+        }
     }
 }
 
@@ -249,6 +257,12 @@ pub(super) struct CallLine {
     /// What the body does besides, if that kept the call off the fast path.
     #[serde(default)]
     pub effect: Option<Effect>,
+    /// Which of its leaves its program doesn't have, if it missed the fast path.
+    #[serde(default)]
+    pub unused: Vec<usize>,
+    /// Whether its program came from a file of the persistent cache.
+    #[serde(default)]
+    pub loaded: bool,
     /// How many calls had begun with it, by which later ones call it.
     #[serde(default)]
     pub number: Option<usize>,

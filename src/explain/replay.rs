@@ -42,6 +42,7 @@ impl Replay {
         let calls: Vec<_> = recording.calls().collect();
         let described = |number: usize| recording.described(&calls, number - 1).cloned();
         let mut number = 0;
+        let mut unused: HashMap<Option<Name>, Vec<usize>> = HashMap::new();
         for line in &recording.lines {
             let line = match line {
                 Line::Clear(scope, _) => {
@@ -71,6 +72,13 @@ impl Replay {
             if let Some(mut call) = described(number) {
                 call.wrapper.clone_from(&line.recorded.wrapper);
                 call.effect = line.effect;
+                call.loaded = line.loaded;
+                // A call that is served at once has the program of one before.
+                let of_wrapper = unused.entry(line.recorded.wrapper.clone()).or_default();
+                if line.recorded.observed.missed.contains(Layer::Dispatch) {
+                    of_wrapper.clone_from(&line.unused);
+                }
+                call.unused.clone_from(of_wrapper);
                 call.fails_as_it_runs = line.recorded.raised_as_it_ran();
                 // What has no buffers is looked up as if it had.
                 let is_gone = call.args.iter().chain(call.kwargs.values()).any(|value| replay.is_gone(value));

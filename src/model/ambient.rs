@@ -56,6 +56,8 @@ pub struct Ambient {
     pub passing: Vec<LeafKind>,
     /// Whether no array without buffers is of use to the program.
     pub reads_no_gone: bool,
+    /// Whether its program came from a file of a persistent cache that the case doesn't know.
+    pub loaded: bool,
     /// Whether the call is one of a recording: what its body returns isn't known.
     pub recorded: bool,
     /// What a program may not return.

@@ -9,6 +9,7 @@ use super::compiled::Compiled;
 use super::flatten::is_unsortable;
 use super::generation::is_kept;
 use super::key::Ingredients;
+use super::leaf::Traits;
 use super::object::{Kind, Raised};
 use super::predict::{ModelError, Objects, Prediction, Simulation};
 use super::running::{body_output, returns_nothing, returns_what_it_uses, shardings_are_known};
@@ -200,6 +201,10 @@ impl Simulation<'_> {
         if ambient.returns_no.contains(&NonFinite::Nan) && arguments.leaves.iter().any(|leaf| leaf.donated) {
             Rc::make_mut(&mut arguments.leaves).change_all(|leaf| leaf.donated = false);
         }
+        let count = arguments.leaves.len();
+        for i in call.unused.iter().filter(|i| **i < count) {
+            Rc::make_mut(&mut arguments.leaves).change(*i, Traits::leave_out);
+        }
         self.gone.mark(&mut arguments, self.profile, ambient);
         if written.in_shardings.is_some() || written.out_shardings.is_some() {
             let unfit = shardings_are_known(self.profile, call, invocation.function, &arguments, written, ambient)?;
@@ -251,10 +256,7 @@ impl Simulation<'_> {
                 Ok(differentiated(self.profile, via, arguments)?.map(|mut arguments| {
                     // What is returned as it was given is no argument of the program that is left.
                     if is_forwarded && !arguments.without_tangents {
-                        Rc::make_mut(&mut arguments.leaves).change_all(|leaf| {
-                            leaf.kept = false;
-                            leaf.errors.iter_mut().for_each(|errors| errors.kept = None);
-                        });
+                        Rc::make_mut(&mut arguments.leaves).change_all(Traits::leave_out);
                     }
                     arguments
                 }))

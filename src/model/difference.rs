@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::apart::{DEPTH, apart, hashed_apart, objects_told_apart};
 use super::distance::distance;
 use super::facet::{Facet, leaf_word};
-use super::key::{CONTEXT, Key, below_the_fast_path, static_difference};
+use super::key::{CONTEXT, Key, below_the_fast_path, is_lowered, static_difference};
 use super::leaf::Aval;
 use super::object::{Kind, Obj};
 use super::parts::{FLAGS, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, SURROUNDINGS, X64, other_flags};
@@ -15,7 +15,7 @@ use super::python;
 use super::tree_difference::{Compared, compared};
 use super::treedef::{Path, Tree, Treedef};
 use crate::case::{Layer, Name};
-use crate::spec::{Equality, LeafComponent, Table};
+use crate::spec::{CallComponent, Equality, LeafComponent, Table};
 
 /// A part in which two keys differ.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -58,6 +58,12 @@ impl Difference {
         };
         let Self { component, before, after, .. } = self;
         component == "dtype" && (is_wider(before, after) || is_wider(after, before))
+    }
+
+    /// Whether it is where a leaf lies.
+    #[must_use]
+    pub fn is_of_the_placement(&self) -> bool {
+        !self.path.is_empty() && PLACEMENT.contains(&self.component.as_str())
     }
 
     /// Whether it is an argument that one of the calls is given and the other isn't.
@@ -106,6 +112,20 @@ pub(super) const ARGUMENT: &str = "argument";
 /// The component of a static argument that one of the calls is given and the other isn't.
 const STATIC_ARGUMENT: &str = "static argument";
 
+/// The components that are where a leaf lies.
+const PLACEMENT: [&str; 10] = [
+    "committed",
+    "device",
+    "known layout",
+    "layout",
+    "memory kind",
+    "memory space",
+    "mesh",
+    "partition",
+    "sharding",
+    SPELLING,
+];
+
 /// The component of a sharding that is another one, though the array lies where it did.
 const SPELLING: &str = "spelling of the sharding";
 
@@ -122,14 +142,38 @@ impl Key {
     #[must_use]
     pub fn differences(&self, earlier: &Self, table: &Table) -> (Vec<Difference>, usize) {
         let (before, after) = (earlier.parts(table), self.parts(table));
-        if let Some(mut found) = side_by_side(&before, &after, table) {
-            leave_out_what_follows(&mut found, &before, &after);
-            let far = distance(&found, 0);
-            #[cfg(test)]
-            assert_eq!((found.clone(), far), by_path(&before, &after, table));
-            return (found, far);
+        let (mut found, incomparable) = side_by_side(&before, &after, table).map_or_else(
+            || by_path(&before, &after, table),
+            |mut found| {
+                leave_out_what_follows(&mut found, &before, &after);
+                #[cfg(test)]
+                assert_eq!((found.clone(), 0), by_path(&before, &after, table));
+                (found, 0)
+            },
+        );
+        self.leave_out_what_is_asked(&mut found, earlier, table);
+        let far = distance(&found, incomparable);
+        (found, far)
+    }
+
+    /// Says of leaves that lie where they did, and that lowering has where `in_shardings` put them, that these differ.
+    fn leave_out_what_is_asked(&self, found: &mut Vec<Difference>, earlier: &Self, table: &Table) {
+        if !is_lowered(table) || self.options.in_shardings == earlier.options.in_shardings {
+            return;
         }
-        by_path(&before, &after, table)
+        let [before, now] = [earlier, self].map(|key| {
+            let leaves = key.leaves.iter().map(|leaf| (leaf.path().to_string(), leaf.aval.placement.clone()));
+            leaves.collect::<HashMap<_, _>>()
+        });
+        let known = found.len();
+        found.retain(|found| {
+            let lies_alike = now.get(&found.path).is_some_and(|now| before.get(&found.path) == Some(now));
+            !(lies_alike && found.is_of_the_placement())
+        });
+        let (name, now) = self.call_part(CallComponent::Shardings);
+        if found.len() < known && !found.iter().any(|found| found.component == name) {
+            found.insert(0, Difference::new("", name, earlier.call_part(CallComponent::Shardings).1, now));
+        }
     }
 
     /// Takes out how wide numbers are, which follows from the flag where that differs; an array is another one all the same.
@@ -238,11 +282,13 @@ pub(super) fn leave_out_what_is_inside(found: &mut Vec<Difference>) {
     let is_there_once = |found: &Difference| found.before == ABSENT || found.after == ABSENT;
     let is_structure = |found: &&Difference| found.component == "structure" && !found.path.is_empty();
     let built: HashSet<_> = found.iter().filter(is_structure).map(|found| found.path.clone()).collect();
+    let otherwise = found.iter().filter(|found| is_structure(found) && !is_there_once(found));
+    let otherwise: HashSet<_> = otherwise.map(|found| found.path.clone()).collect();
     let leaves = found.iter().filter(|found| is_structure(found) && is_there_once(found) && !is_elided(found));
     let leaves: HashSet<_> = leaves.map(|found| found.path.clone()).collect();
     found.retain(|found| {
         let mut around = found.path.match_indices(['.', '[']).map(|(end, _)| &found.path[..end]);
-        let is_said = is_elided(found) && leaves.contains(&found.path);
+        let is_said = is_elided(found) && leaves.contains(&found.path) || otherwise.contains(&found.path);
         !(found.component == "structure" && is_there_once(found))
             || !is_said && !around.any(|around| built.contains(around))
     });
@@ -385,8 +431,7 @@ fn by_path(earlier_parts: &[Part<'_>], parts: &[Part<'_>], table: &Table) -> (Ve
         }
     }
     leave_out_what_is_static(&mut found, &before, &now);
-    let far = distance(&found, incomparable);
-    (found, far)
+    (found, incomparable)
 }
 
 /// Compares keys whose parts stand in the same places, as those of calls that are built and passed alike do: each with the other's,

@@ -64,6 +64,9 @@ impl<'a> Facet<'a> {
             (LeafComponent::CanonicalDtype, Some(own), Some(other)) if own != other => {
                 format!("{self} (a Python {own})")
             }
+            (LeafComponent::WeakType, own, _) if [aval, beside].iter().all(|aval| aval.dtype.name() == "bool") => {
+                format!("{self} of a {}", own.unwrap_or("numpy.bool"))
+            }
             _ => self.to_string(),
         }
     }

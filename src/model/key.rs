@@ -335,7 +335,7 @@ fn as_shown(class: &Option<String>, raised: Raised) -> Raised {
 }
 
 /// Whether it has the leaves of the program, as lowering has them.
-fn is_lowered(table: &Table) -> bool {
+pub(super) fn is_lowered(table: &Table) -> bool {
     matches!(table.table, TableName::Lower | TableName::Compile | TableName::Persistent)
 }
 

@@ -203,6 +203,12 @@ impl LeafErrors {
 }
 
 impl Traits {
+    /// Has no part in the program.
+    pub fn leave_out(&mut self) {
+        self.kept = false;
+        self.errors.iter_mut().for_each(|errors| errors.kept = None);
+    }
+
     /// The leaf as lowering has it: where `in_shardings` says, if they say anything.
     pub fn lowered(&self) -> Rc<Aval> {
         let Some(asked) = &self.asked else { return Rc::clone(&self.aval) };

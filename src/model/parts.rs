@@ -126,7 +126,7 @@ impl Key {
     }
 
     /// A part of the call's form, and what it is called.
-    fn call_part(&self, component: CallComponent) -> (&'static str, Plain<'_>) {
+    pub(super) fn call_part(&self, component: CallComponent) -> (&'static str, Plain<'_>) {
         let form = &*self.form;
         match component {
             CallComponent::PositionalCount => ("number of positional arguments", Plain::Number(form.positional as u64)),

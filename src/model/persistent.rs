@@ -165,6 +165,9 @@ impl Body {
 impl Simulation<'_> {
     /// Whether the executable is loaded from a file; where it isn't, there is one from now on.
     pub(super) fn is_loaded(&mut self, call: &Ingredients<'_>) -> bool {
+        if call.ambient.loaded {
+            return true;
+        }
         let Some((_, table)) = self.table(TableName::Persistent).filter(|_| call.ambient.persistent_cache) else {
             return false;
         };

@@ -1,6 +1,6 @@
 //! A case's steps, one after the other: what each call does, and what the others change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -20,7 +20,7 @@ use super::persistent::File;
 use super::table::{Entries, Program};
 use super::view::Views;
 use super::wrapper::{Options, Wrappers};
-use crate::case::{Behaviour, Call, Case, Class, Context, JitOptions, Name, Step, Thread, Value, Verdict};
+use crate::case::{Behaviour, Call, Case, Class, Context, JitOptions, Name, Step, Thread, Value, Verdict, Via};
 use crate::spec::{Profile, Table};
 
 /// Why the model can't predict a case.
@@ -134,6 +134,8 @@ pub struct Simulation<'c> {
     pub(super) nearest_trace: Option<Program>,
     /// The functions that loops were given, where misses are explained, and those of the loop that is called now.
     pub(super) given: Given,
+    /// The calls that asked for a jaxpr and nothing below it.
+    pub(super) traced_alone: HashSet<usize>,
     pub(super) given_now: Functions,
 }
 
@@ -183,6 +185,7 @@ impl<'c> Simulation<'c> {
             explanations,
             nearest_trace: None,
             given: Given::default(),
+            traced_alone: HashSet::default(),
             given_now: Functions::default(),
         })
     }
@@ -210,6 +213,9 @@ impl<'c> Simulation<'c> {
         match step {
             Step::Call(call) => {
                 self.calls += 1;
+                if matches!(call.via, Via::Trace | Via::EvalShape | Via::MakeJaxpr) {
+                    self.traced_alone.insert(self.calls);
+                }
                 return self.call(call).map(Some);
             }
             Step::Drop(name) => {
@@ -340,6 +346,7 @@ impl<'c> Simulation<'c> {
             && call.reads.is_empty()
             && !call.fails_as_it_runs
             && !call.reads_no_gone
+            && !call.loaded
         {
             return Ok(Rc::clone(&self.nothing));
         }
@@ -359,6 +366,7 @@ impl<'c> Simulation<'c> {
         ambient.recorded = self.nothing.recorded;
         ambient.reads = call.reads.clone().into_iter().collect();
         ambient.reads_no_gone = call.reads_no_gone;
+        ambient.loaded = call.loaded;
         ambient.never_fast |= call.fails_as_it_runs || call.effect.is_some_and(|effect| self.profile.is_slow(effect));
         Ok(Rc::new(ambient))
     }

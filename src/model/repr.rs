@@ -19,6 +19,7 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Bool(true) => "True".to_owned(),
         Kind::Bool(false) => "False".to_owned(),
         Kind::Int(value) => value.to_string(),
+        Kind::Float(value) if value.is_nan() => "nan".to_owned(),
         Kind::Float(value) => format!("{value:?}"),
         Kind::Complex(re, im) => format!("({re}+{im}j)"),
         Kind::Str(text) => format!("'{text}'"),

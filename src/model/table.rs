@@ -21,9 +21,9 @@ pub struct Program(pub u64);
 /// Stands in the fast path's table for what is never served from it.
 pub const NEVER_FAST: Program = Program(0);
 
-/// How far a key is from another: whether its call left no program, whether all that differs is the program above, how far its
-/// function is from being the same, and how much differs.
-type Rank = (bool, bool, u8, Reverse<usize>, usize);
+/// How far a key is from another: whether its call left no program, or none below the trace, whether all that differs is the program
+/// above, or that does, how far its function is from being the same, and how much differs.
+type Rank = ((bool, bool, bool, bool, u8, Reverse<usize>), usize);
 
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
 const LOOKED_AT: usize = 256;
@@ -201,7 +201,8 @@ impl Entries {
 
     /// The entry whose key has the fewest differences from `key`, the last of several, of those whose program `is_of` what is asked
     /// for. The keys of other functions are looked at if there are none of this one, and if they look the same. `alike` says how
-    /// much else an earlier call has in common with this one, which counts more.
+    /// much else an earlier call has in common with this one, which counts more, and `has_less` whether it left a jaxpr alone, where
+    /// this one asks for more.
     pub fn nearest(
         &self,
         function: &Obj,
@@ -209,6 +210,7 @@ impl Entries {
         key: &Key,
         call: usize,
         alike: impl Fn(usize) -> usize,
+        has_less: impl Fn(usize) -> bool,
         is_of: impl Fn(Program) -> bool,
     ) -> Result<Option<Nearest>, Raised> {
         let by = table.function;
@@ -241,15 +243,23 @@ impl Entries {
                 let mut differences: Vec<_> = other.iter().cloned().chain(found).collect();
                 // That another program was made above says nothing, and a call that failed left nothing to be found.
                 let says_nothing = differences.iter().all(|found| found.component == PROGRAM);
+                // How often a loop runs is a part of its program.
+                let is_of_another_trace =
+                    key.steps().is_none() && differences.iter().any(|found| found.component == PROGRAM);
                 // Where the function is an argument like any other, keys of its own say more than those of another.
                 let of_another =
                     if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
                 let alike = alike(entry.call);
-                let rank = (entry.program == NEVER_FAST, says_nothing, of_another, Reverse(alike), far);
+                let is_traced_alone = has_less(entry.call);
+                let left_nothing = entry.program == NEVER_FAST;
+                let rank = (
+                    (left_nothing, is_traced_alone, says_nothing, is_of_another_trace, of_another, Reverse(alike)),
+                    far,
+                );
                 leave_out_what_is_inside(&mut differences);
-                let is_all_but_equal = alike == 0 && rank == (false, false, 0, Reverse(0), 1);
+                let is_all_but_equal = rank == ((false, false, false, false, 0, Reverse(0)), 1);
                 let is_nearer = nearest.as_ref().is_none_or(|(known, Nearest { call, differences: beside, .. })| {
-                    let is_like = (rank.0, rank.1, rank.2, rank.3) == (known.0, known.1, known.2, known.3);
+                    let is_like = rank.0 == known.0;
                     // However much a part has lost, another key that differs in it and elsewhere is farther.
                     if is_like && is_less(&differences, beside) {
                         true

@@ -1,5 +1,6 @@
 """Modules of flax.nnx that stand in the place of others."""
 
+import jax
 import jax.numpy as jnp
 from flax import nnx
 
@@ -53,3 +54,15 @@ stack.layers.append(nnx.Linear(3, 3, use_bias=False, rngs=nnx.Rngs(1)))
 forward(stack, x)
 del stack.before
 forward(stack, x)
+
+
+@nnx.jit
+def average(mean, net):
+    return jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, mean, nnx.state(net, nnx.Param))
+
+
+# What is averaged is the net's own in the first step, and of its own from then on.
+net = nnx.Linear(2, 2, rngs=nnx.Rngs(0))
+mean = nnx.state(net, nnx.Param)
+for _ in range(3):
+    mean = average(mean, net)

@@ -1,6 +1,6 @@
 //! What is said of calls that have no key of another call of the recording near to them.
 
-use jitkey::explain::{ExplainedCall, Nearest, Untried};
+use jitkey::explain::{Explained, ExplainedCall, Nearest, Untried};
 use jitkey::report::explain::text;
 use jitkey::report::text::Style;
 use rstest::rstest;
@@ -114,15 +114,28 @@ fn an_aside_that_cannot_be_read_is_left_out(#[case] value: String) {
     assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
 }
 
-/// A key of no call of the recording is nearest: the text says so, and there is nothing to repair.
-#[test]
-fn what_is_nearest_can_be_an_aside() {
-    let aside = r#"{"aside": {"api": "jax.jit", "call": {"function": {"ref": "step_1"}, "args": ["i32[7]"], "via": "trace"}},
+/// The second of two calls, beside both of which a key was left by no call of the recording.
+fn beside_an_aside(via: &str) -> Explained {
+    let aside = r#"{"aside": {"api": "jax.jit", "call": {"function": {"ref": "step_1"}, "args": ["i32[7]"], "via": "VIA"}},
         "after": 0, "objects": {"step_1": {"def": {"name": "step at a.py:1"}}}}"#;
     let with = |args: &str, number: usize| {
         line("jax.jit", args, "", TRACED).replacen('{', &format!(r#"{{"number": {number}, "#), 1)
     };
-    let explained = explained(&[aside.replace('\n', ""), with(r#""f32[2,2]""#, 1), with(r#""i32[5]""#, 2)]);
+    let aside = aside.replace('\n', "").replace("VIA", via);
+    explained(&[aside, with(r#""f32[2,2]""#, 1), with(r#""i32[5]""#, 2)])
+}
+
+/// What left a jaxpr and no program is not what a compile is explained by.
+#[test]
+fn what_was_traced_alone_is_not_nearest() {
+    let explained = beside_an_aside("trace");
+    assert_eq!(explained.calls[1].explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+}
+
+/// A key of no call of the recording is nearest: the text says so, and there is nothing to repair.
+#[test]
+fn what_is_nearest_can_be_an_aside() {
+    let explained = beside_an_aside("compile");
     let call = &explained.calls[1];
     let explanation = call.explanation().unwrap();
     assert!(explanation.nearest == Nearest::Aside(0) && call.is_predicted(), "{explained:#?}");

@@ -237,6 +237,20 @@ fn a_static_field_that_is_made_anew(#[case] called: &str, #[case] cause: &str, #
     "another-static-field",
     "Leave it as it is"
 )]
+#[case::dtype(
+    "null",
+    r#"{"global": "jnp.bfloat16"}"#,
+    "structure at s.step: jnp.bf16 was None",
+    "a-static-field-that-was-none",
+    "set it before the first call"
+)]
+#[case::another_dtype(
+    r#"{"global": "jnp.float16"}"#,
+    r#"{"global": "jnp.bfloat16"}"#,
+    "structure at s.step: jnp.bf16 was jnp.f16",
+    "another-static-field",
+    "Leave it as it is"
+)]
 fn a_field_that_is_static(
     #[values("jax.jit", "equinox.filter_jit")] api: &str,
     #[case] before: &str,
@@ -442,4 +456,60 @@ fn loops_of_one_helper(#[case] closed_over: &[&str], #[case] again: usize) {
     };
     let explained = read(&closed_over.iter().enumerate().map(call).collect::<Vec<_>>());
     assert_eq!(explained.calls.iter().filter(|call| call.is_again()).count(), again, "{explained:#?}");
+}
+
+/// What is lowered again is compared with a call of the same trace, though one of another has fewer differences.
+#[test]
+fn what_is_lowered_again_has_a_trace() {
+    let of = |weights: &str, missed: &str| call("jax.jit", weights, "").replace(TRACED, missed);
+    let lines = [
+        of(r#"{"dict": {"w": "f32[2]", "b": "f32[2]"}}"#, TRACED),
+        of(r#"{"dict": {"w": "f32[2]", "b": null}}"#, TRACED),
+        of(r#"{"dict": {"w": "f32[2]@0", "b": "f32[2]@0"}}"#, r#""dispatch", "lower", "compile""#),
+    ];
+    let explained = read(&lines);
+    assert_eq!(explained.calls[2].explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    assert_eq!(said(&explained).0, ["committed at s['b']: true was false", "committed at s['w']: true was false"]);
+}
+
+/// An argument that is the same in both calls, and lowered where `in_shardings` put it, isn't placed otherwise: the options differ.
+#[test]
+fn what_is_asked_for_is_of_the_options() {
+    let options = r#", "options": {"in_shardings": {"sharding": {"mesh": {"x": 2}, "spec": ["x"]}}}"#;
+    let lines = [
+        call("jax.jit", r#""f32[2]""#, options),
+        call("jax.jit", r#""f32[2]""#, r#", "via": "lower""#).replace(TRACED, r#""lower""#),
+    ];
+    let explained = read(&lines);
+    assert!(explained.calls[1].is_predicted(), "{explained:#?}");
+    let (found, causes) = said(&explained);
+    assert_eq!(found, ["shardings: [] was [in_shardings=P(x) over x: 2 on [0, 1]]"]);
+    assert_eq!(causes, ["other-options"]);
+}
+
+/// NumPy's bool is no weaker than Python's, and a nan among the leaves of a partition no object without an `==`.
+#[rstest]
+#[case::bools(
+    "jax.jit",
+    ["true", r#"{"numpy_scalar": ["bool", 1]}"#],
+    r#""dispatch""#,
+    "weak_type at s: false of a numpy.bool was true of a bool",
+    "a-bool-of-python"
+)]
+#[case::nans(
+    "equinox.filter_jit",
+    [r#"{"float": "nan"}"#; 2],
+    TRACED,
+    "static value at s: another nan was nan",
+    "static-nan"
+)]
+fn values_that_look_alike(
+    #[case] api: &str,
+    #[case] values: [&str; 2],
+    #[case] missed: &str,
+    #[case] difference: &str,
+    #[case] cause: &str,
+) {
+    let explained = read(&[call(api, values[0], ""), call(api, values[1], "").replace(TRACED, missed)]);
+    assert_eq!(said(&explained), (vec![difference.to_owned()], vec![cause]), "{explained:#?}");
 }

@@ -160,3 +160,19 @@ fn what_a_library_holds_is_not_said(#[values(NEWEST, "0.6.2", "0.4.30")] version
     let fixes: Vec<_> = again.iter().map(|call| &call.advice[0].as_ref().unwrap().fix).collect();
     assert!(fixes.len() == 4 && fixes.iter().all(|fix| fix.starts_with("Jit once (jax.jit, nnx.jit)")), "{fixes:#?}");
 }
+
+/// Settings are kept in classes, modules, flags and containers, and read by a name of their own as well.
+#[rstest]
+fn a_setting_that_is_changed_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("call 10 of <lambda>", "Config.rate: 2.0 was 1.0"),
+        changed("call 11 of <lambda>", "Mine.rate: 2.0 was 1.0"),
+        changed("call 12 of <lambda>", "settings.RATE: 2.0 was 1.0"),
+        changed("call 13 of <lambda>", "settings.Sizes.width: 2.0 was 1.0"),
+        changed("call 14 of <lambda>", "FLAGS.gain: 2.0 was 1.0"),
+        changed("call 15 of <lambda>", "counts['a']: 2 was 1"),
+        changed("call 16 of <lambda>", "order: deque([1, 2]) was deque([1])"),
+        changed("call 17 of forward", "Model.config.scale: 2.0 was 1.0"),
+    ];
+    assert_eq!(patterns("settings_changed", version), expected);
+}

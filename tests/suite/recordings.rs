@@ -118,8 +118,11 @@ fn a_swapped_module_is_one_difference() {
         "structure at net: Stack was Other",
         "structure at net.layers[1]: Linear(…) was absent",
         "structure at net.before: absent was f32[2, 3]",
+        "structure at net.bias: Param(…) was NodeRef(…), structure at net.kernel: Param(…) was NodeRef(…)",
     ];
     assert_eq!(said, expected);
+    let averaged = explained.calls.iter().rfind(|call| call.is_again()).unwrap();
+    assert!(averaged.advice.iter().flatten().all(|advice| advice.cause == "no-longer-shared"), "{averaged:#?}");
 }
 
 #[rstest]
@@ -164,6 +167,7 @@ fn a_program_is_predicted(
         "held_objects",
         "converted_objects",
         "outputs_placed",
+        "programs_without",
         "unasked_objects",
         "jitted_branches",
         "jitted_before"
@@ -398,7 +402,8 @@ fn functions_of_a_library_are_recorded() {
 /// What an explanation says happens on the real target: the two calls alone, and the repaired ones.
 #[rstest]
 fn an_explanation_happens_on_the_target(
-    #[values("statics_and_data", "call_forms", "nested_calls", "line_search", "control_flow")] program: &str,
+    #[values("statics_and_data", "call_forms", "nested_calls", "line_search", "control_flow", "programs_without")]
+    program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
 ) {
     let explained = record(program, version);

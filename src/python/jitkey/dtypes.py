@@ -16,6 +16,10 @@ _NUMPY = {
     "longdouble": "longdouble", "clongdouble": "clongdouble", "bytes": "S1",
 }  # fmt: skip
 
+_BY_KIND = {
+    "U": "str", "S": "bytes", "O": "object", "M": "datetime64", "m": "timedelta64", "f": "longdouble", "c": "clongdouble",
+}  # fmt: skip
+
 _EXTENSIONS = {
     "i2": "int2", "u2": "uint2", "i4": "int4", "u4": "uint4", "bf16": "bfloat16",
     "f8_e4m3fn": "float8_e4m3fn", "f8_e5m2": "float8_e5m2", "f8_e4m3b11fnuz": "float8_e4m3b11fnuz",
@@ -49,7 +53,13 @@ def dtype_name(dtype: np.dtype) -> str:
     for name, full in (_NUMPY | _EXTENSIONS).items():
         if full == dtype.name:
             return name
-    raise Unsupported(f"dtype {dtype}")
+    if dtype == jax.dtypes.float0:
+        return "float0"
+    # No array of jax has these, however long or fine they are.
+    of_kind = "record" if dtype.names else _BY_KIND.get(dtype.kind)
+    if of_kind is None:
+        raise Unsupported(f"dtype {dtype}")
+    return of_kind
 
 
 def numpy_scalar(name: str, number: float) -> np.generic:

@@ -46,7 +46,7 @@ def array_leaves(used: Iterable[Any], _given: tuple[Any, ...], seen: Any) -> lis
             continue
         leaves.extend(leaf for leaf in found if isinstance(leaf, jax.Array) and not digest.is_ref(leaf))
         leaves.extend(leaf[...] for leaf in found if digest.is_ref(leaf))
-    return digest.traced(seen, leaves)
+    return digest.traced(seen, [leaf for i, leaf in enumerate(leaves) if i not in unused])
 
 
 _returned: Callable[[Any, tuple[Any, ...], Any], Any] = array_leaves
@@ -57,6 +57,9 @@ def bodies_return(returned: Callable[[Any, tuple[Any, ...], Any], Any]) -> None:
     global _returned
     _returned = returned
 
+
+unused: frozenset[int] = frozenset()
+"""The numbers of the arrays that the bodies that are made here don't use."""
 
 raising: type[Exception] | None = None
 """What the bodies that are made here raise."""

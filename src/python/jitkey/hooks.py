@@ -15,15 +15,17 @@ import sys
 import threading
 import time
 import types
+import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import jax
 from jax._src import pjit, source_info_util, traceback_util, util
+from jax._src.interpreters import pxla
 
 from .imports import when_imported
 from .objects import A_JIT
-from .observe import CONVERSIONS, EVENTS, HELPERS, TIMES_THE_LOOK_UP, TRACED, name_of
+from .observe import CONVERSIONS, EVENTS, HELPERS, LOADED, TIMES_THE_LOOK_UP, TRACED, name_of
 from .script import without_own
 from .source import is_outside
 
@@ -58,14 +60,21 @@ class Local(threading.local):
     """The recorder's own, while it watches for a body."""
     beside = False
     """Whether what jax runs to move an argument was called last, so that events without a name are its own."""
+    loaded = False
+    """Whether the next compilation is none, but a program from a file of the persistent cache."""
     spent: tuple[tuple[float, float], ...] = ()
     """When what was traced, lowered and compiled for that call began, and the seconds that it took; what was done inside of one
     of them is part of it."""
+    traced: tuple[Any, int] | None = None
+    """What that call's function was traced to, with the number of its leaves."""
     codes: frozenset[types.CodeType] = frozenset()
     """Those of the functions under the call. If there are none, jax's own trace event has to do, which fires for less."""
 
 
 local = Local()
+
+_dropped: weakref.WeakKeyDictionary[Any, list[int]] = weakref.WeakKeyDictionary()
+"""By jaxpr the numbers of the inputs that its program doesn't have."""
 
 
 def profiled(runs: Callable[[], Any]) -> Any:
@@ -214,6 +223,40 @@ def _fast_path_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
     return hook
 
 
+def _jaxpr_of(made: Any) -> tuple[Any, int] | None:
+    """The jaxpr that `_infer_params` returned, and how many leaves the call has, which come after the constants."""
+    first, *rest = made
+    if hasattr(first, "params"):
+        return first.params["jaxpr"], len(rest[0])
+    # Before jax 0.4.31.
+    params = next((part for part in rest if isinstance(part, dict) and "jaxpr" in part), None)
+    return None if params is None else (params["jaxpr"], len(first))
+
+
+def _pruning_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Sees which inputs of a jaxpr are in no program."""
+
+    def hook(jaxpr: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(jaxpr, *args, **kwargs)
+        kept = made[2]
+        _dropped[jaxpr] = [i for i in range(len(jaxpr.invars)) if i not in kept]
+        return made
+
+    return hook
+
+
+def unused() -> list[int]:
+    """The numbers of the leaves that the program of the call that has just been made doesn't have, as far as that was seen."""
+    traced, local.traced = local.traced, None
+    if traced is None:
+        return []
+    jaxpr, leaves = traced
+    # Before jax 0.8 it is closed.
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    constants = len(jaxpr.invars) - leaves
+    return [i - constants for i in _dropped.get(jaxpr, ()) if i >= constants]
+
+
 def _uses_refs(parts: tuple[Any, ...]) -> bool:
     """Whether one of the parts of a program are effects of which one is on a reference to an array."""
     effects = [effect for part in parts if isinstance(part, (set, frozenset)) for effect in part]
@@ -292,15 +335,21 @@ def install() -> None:
             missed.add("dispatch")
             local.inferring += 1
             try:
-                return profiled(lambda: infer_params(*args, **kwargs))
+                made = profiled(lambda: infer_params(*args, **kwargs))
             finally:
                 local.inferring -= 1
+            if not local.inferring and not local.in_loop:
+                local.traced = _jaxpr_of(made)
+            return made
 
         pjit._infer_params = hook
         stages: Any = jax.stages
         stages.Traced.lower = _stage_hooked(stages.Traced.lower, "lower")
         stages.Lowered.compile = _stage_hooked(stages.Lowered.compile, "compile")
+        lowering: Any = pxla
+        lowering.prune_unused_inputs = _pruning_hooked(lowering.prune_unused_inputs)
         pjit._get_fastpath_data = _fast_path_hooked(pjit._get_fastpath_data)
+        jax.monitoring.register_event_listener(_listen_for_files)
         jax.monitoring.register_event_duration_secs_listener(_listen)
         if TIMES_THE_LOOK_UP:
             listeners: Any = util
@@ -330,9 +379,16 @@ def _forked() -> None:
         active = None
 
 
+def _listen_for_files(event: str, **_: Any) -> None:
+    if event == LOADED:
+        local.loaded = True
+
+
 def _listen(event: str, duration: float, **about: Any) -> None:
     missed, what = local.missed, EVENTS.get(event)
     name = about.get("fun_name")
+    if what == "compile" and local.loaded:
+        local.loaded, what = False, "loaded"
     if missed is None and what == "compile" and active is not None and not local.inside:
         active.compiled_beside(name or local.inferred)
     if missed is None or what is None:

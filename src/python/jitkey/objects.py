@@ -22,10 +22,11 @@ from . import parsed
 from .dtypes import dtype_name
 from .errors import Unsupported
 from .graphs import Graphs, is_graph, is_node_def, is_split
-from .options import jit_options
+from .options import has_options, jit_options
 from .outside import Outside
 from .parameters import NAME, params_of
 from .record import equal, is_axis, is_module, placement, tracer, written_aval
+from .settings import of_frozen_config
 from .source import NOTHING, body, compared, function_text, held_by, is_by_identity, is_of_dataclasses, is_outside, own_name, stored
 from .texts import identity_text, is_plain, text_of, value_text
 
@@ -280,7 +281,7 @@ class Objects(Graphs):
     def _bound(self, value: functools.partial[Any]) -> dict[str, Any] | None:
         """A partial of a jitted function, which is traced once for all that are made of it; None if cases have no words for it."""
         try:
-            if jit_options(value.func):
+            if has_options(value.func):
                 return None
             kwargs = {key: self.value(part) for key, part in value.keywords.items()}
             return {"partial": {"func": self._named(value.func), "args": self._all(value.args), "kwargs": kwargs}}
@@ -308,10 +309,10 @@ class Objects(Graphs):
             self._keep(value, name)
         return value
 
-    def _record(self, value: Any, fields: list[str]) -> dict[str, Any]:
+    def _record(self, value: Any, fields: dict[str, Any]) -> dict[str, Any]:
         """A dataclass that is no node of a tree, by its fields, so that the one that differs has its name."""
-        made = self._class_of(type(value), ("record",), {"plain_dataclass": {"fields": fields, "frozen": True}})
-        return {"new": {"class": made, "fields": {name: self._named(stored(value, name)) for name in fields}}}
+        made = self._class_of(type(value), ("record", *fields), {"plain_dataclass": {"fields": list(fields), "frozen": True}})
+        return {"new": {"class": made, "fields": {name: self._named(field) for name, field in fields.items()}}}
 
     def _equal_to_others(self, value: Any) -> dict[str, Any]:
         """An instance whose value says which others it is equal to."""
@@ -319,8 +320,10 @@ class Objects(Graphs):
         if not _is_hashed_by_identity(value):
             try:
                 key, hashed = (type(value), hash(value)), "value"
-            except Exception:  # It can't be hashed, or its hash raises: it is compared with all of its class.
+            except TypeError:  # It can't be hashed: it is compared with all of its class.
                 hashed = "none"
+            except Exception:  # It runs the program's own code.
+                hashed = "raises"
         if len(self._by_hash) >= self._crowded:
             self._by_hash = {key: held for key, held in self._by_hash.items() if any(one() is not None for _, one in held)}
             self._crowded = ARRAYS + 2 * len(self._by_hash)
@@ -468,9 +471,12 @@ def _equals_its_like(value: Any) -> bool:
     return equal(value, like)
 
 
-def _compared_fields(value: Any) -> list[str] | None:
-    """The fields of a dataclass whose `==` is the one that `dataclasses` makes, and whose hash is that of all of them; else None."""
+def _compared_fields(value: Any) -> dict[str, Any] | None:
+    """The fields of a dataclass whose `==` is the one that `dataclasses` makes, and whose hash is that of all of them, or of a config of
+    ml_collections that is frozen; else None."""
     made = type(value)
+    if (config := of_frozen_config(value)) is not None:
+        return config if all(type(name) is str and NAME.match(name) for name in config) else None
     params = getattr(made, "__dataclass_params__", None)
     if params is None or not (params.frozen or params.unsafe_hash) or is_module(value):
         return None
@@ -487,7 +493,7 @@ def _compared_fields(value: Any) -> list[str] | None:
                 return None
         except Exception:  # It runs the program's own code.
             return None
-    return list(parts)
+    return parts
 
 
 def _literal(value: Any) -> Any:

@@ -50,9 +50,11 @@ def jit_options(wrapper: Any, args: Any = None) -> dict[str, Any]:
             options[name] = list(getattr(info, name))
     if "donate_argnums" in options and _COUNTS_DYNAMIC:
         options["donate_argnums"] = _among_all(options["donate_argnums"], options.get("static_argnums", []))
-    for name in ("keep_unused", "inline"):
-        if getattr(info, name) is True:
-            options[name] = True
+    if info.keep_unused:
+        options["keep_unused"] = True
+    # An enum since jax 0.11, whose values are in no key of a jaxpr.
+    if getattr(info.inline, "name", info.inline) not in (False, "AUTO"):
+        options["inline"] = True
     if getattr(info, "compiler_options_kvs", ()):
         options["compiler_options"] = {
             name: {"str": value} if isinstance(value, str) else value for name, value in info.compiler_options_kvs
@@ -74,6 +76,11 @@ def jit_options(wrapper: Any, args: Any = None) -> dict[str, Any]:
     return options
 
 
+def has_options(wrapper: Any) -> bool:
+    """Whether a `jax.jit` has options that its jaxpr depends on, or cases no words for."""
+    return not jit_options(wrapper).keys() <= {"inline"}
+
+
 def _among_all(positions: list[int], static: list[int]) -> list[int]:
     """The positions of arguments that are counted without static ones, among all arguments."""
     dynamic = (i for i in itertools.count() if i not in static)
@@ -83,10 +90,8 @@ def _among_all(positions: list[int], static: list[int]) -> list[int]:
 
 def _in_shardings(treedef: Any, forms: list[Any], args: Any) -> dict[str, Any]:
     """One sharding for all, or one for each argument or for each of its leaves."""
-    if not any(forms):
-        return {}
     if treedef.num_nodes == 1:
-        return {"in_shardings": forms[0]}
+        return {"in_shardings": forms[0]} if any(forms) else {}
     asked: list[Any] = []
     for i, part in enumerate(treedef.children()):
         own = [forms.pop(0) for _ in range(part.num_leaves)]
@@ -122,12 +127,17 @@ def _asked(sharding: Any, mesh: Any) -> dict[str, Any] | None:
 
 
 def filter_jit_options(wrapper: Any) -> dict[str, Any]:
-    """The options of an `equinox.filter_jit`: what it donates."""
+    """The options of an `equinox.filter_jit`: what it donates, and what it hands on to the `jax.jit` inside. Raises `Unsupported` for
+    shardings, whose trees are those of the wrapper inside."""
+    options = jit_options(wrapper._cached)
+    if "in_shardings" in options or "out_shardings" in options:
+        raise Unsupported("recording the shardings that a filter_jit is given")
+    options = {name: value for name, value in options.items() if not name.startswith(("donate", "static"))}
     donated = (getattr(wrapper, "donate_first", False), getattr(wrapper, "donate_rest", False))
     word = {(True, True): "all", (False, True): "all-except-first"}.get(donated)
-    if word is None:
-        return {}
-    return {"donate": word if wrapper.filter_warning else word.replace("all", "warn", 1)}
+    if word is not None:
+        options["donate"] = word if wrapper.filter_warning else word.replace("all", "warn", 1)
+    return options
 
 
 def set_mesh() -> Any:

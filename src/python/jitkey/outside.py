@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .settings import is_namespace, is_of_the_program
 from .source import (
     NOTHING,
     body,
@@ -25,7 +26,7 @@ from .source import (
     positional,
     stored,
 )
-from .taken import attributes, first_of, takes_its_form
+from .taken import CONTAINERS, attributes, first_of, takes_its_form
 from .texts import PARTS, TEXT, array_text, is_array, is_plain, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -130,9 +131,11 @@ class Variables:
 
 
 def _is_value(value: Any) -> bool:
-    is_part_of_a_module = issubclass(type(value), (type, types.ModuleType, *ROUTINES, functools.partial)) or is_jitted(value)
+    if is_namespace(value):
+        return is_of_the_program(value)
+    is_part_of_a_module = issubclass(type(value), (*ROUTINES, functools.partial)) or is_jitted(value)
     is_open = held_by(value) is not None and not is_part_of_a_module
-    return is_open or is_plain(value) or is_array(value) or type(value) in (list, dict, set)
+    return is_open or is_plain(value) or is_array(value) or type(value) in CONTAINERS
 
 
 @functools.lru_cache(maxsize=1024)

@@ -8,6 +8,7 @@ from operator import is_
 from typing import Any
 
 from .objects import is_open
+from .settings import holding, is_namespace, of_frozen_config
 from .source import NOTHING, Owner, held_by, is_by_identity
 from .taken import CONTAINERS, part_of
 from .texts import array_text, is_array, is_plain
@@ -52,7 +53,7 @@ class Reads:
                 return found
             opened = list(wrapped.owners()) if wrapped.has_owners else []
             statics = wrapped.static_values(args, kwargs)
-            opened += [Owner(value, is_by_identity(type(value))) for value in statics if is_open(value)]
+            opened += [Owner(value, is_by_identity(type(value))) for value in statics if is_open(value) and of_frozen_config(value) is None]
             for owner in opened:
                 attributes = wrapped.reads(owner)
                 if attributes:
@@ -80,13 +81,15 @@ class Reads:
             if known is None:
                 place = wrapped.ref, name
                 # What is asked of an array is what it is.
-                is_object = held_by(value) is not None and not is_array(value)
+                is_space = is_namespace(value)
+                is_object = is_space or (held_by(value) is not None and not is_array(value))
                 attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_object else ()
                 taken = wrapped.items(name) if type(value) in CONTAINERS else None
                 if attributes or taken is not None:
                     known = self._of_object(value, attributes or taken or (), name, is_identity=True, place=place)
                 else:
-                    known = () if value is NOTHING else ((name, self._text(place, value)),)
+                    # Of a class or a module only what is taken of it can be another.
+                    known = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
                 if not attributes and type(value) not in CONTAINERS:
                     said[i] = known
             found += known
@@ -99,7 +102,7 @@ class Reads:
         """What an object that is called so holds under these names, by their paths. What can't be said in few words is told from what was
         there before by its number, if a key has the object by its identity: of others that are equal it can't be told. `place` is
         that of an object that can be replaced."""
-        held = held_by(value) or {}
+        held = holding(value)
         now = [held.get(path, NOTHING) for path in attributes]
         last = self._last.get((called, attributes))
         if last is not None and all(map(is_, now, last[0])):
@@ -148,5 +151,5 @@ def _is_plain_within(part: Any, depth: int) -> bool:
     """Whether it is plain, or holds little else."""
     if type(part) not in (*CONTAINERS, tuple):
         return is_plain(part)
-    held = [*part.keys(), *part.values()] if type(part) is dict else part
+    held = [*part.keys(), *part.values()] if isinstance(part, dict) else part
     return depth > 0 and len(part) <= ITEMS and all(_is_plain_within(item, depth - 1) for item in held)

@@ -155,7 +155,8 @@ class Recording:
             line["called"] = wrapped.called
         made = self._watched(
             line,
-            lambda: {**self._call_of(api, wrapped, args, kwargs), "via": via, **_said(reads)},
+            # The wrapper's own `eval_shape` traces its function as `trace` does; `jax.eval_shape` can trace the wrapper itself.
+            lambda: {**self._call_of(api, wrapped, args, kwargs), "via": "trace" if via == "eval_shape" else via, **_said(reads)},
             lambda: original(wrapper, *args, **kwargs),
             wrapped.codes if wrapped.is_run else frozenset(),
             via,
@@ -286,7 +287,7 @@ class Recording:
             local.inside = False
             raise
         local.inside, local.missed, local.inferring, local.codes, local.effect, local.beside = True, set(), 0, codes, None, False
-        local.spent = ()
+        local.spent, local.traced = (), None
         try:
             return runs()
         except BaseException as error:
@@ -298,6 +299,10 @@ class Recording:
             missed &= GOES_TO.get(via, missed)
             if local.effect is not None:
                 line["effect"] = local.effect
+            if "loaded" in missed:
+                line["loaded"] = True
+            if left_out := hooks.unused():
+                line["unused"] = left_out
             local.missed = None
             try:
                 if "trace" in missed and "call" in line:

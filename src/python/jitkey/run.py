@@ -252,7 +252,7 @@ class _Run:
                     entry = self.builder.outputs[call["compiled"] - 1]
                 if call.get("thread") == "other":
                     entry = observe.in_thread(entry)
-                functions.raising = _exception(call.get("raises"))
+                functions.raising, functions.unused = _exception(call.get("raises")), frozenset(call.get("unused", ()))
                 sys.setrecursionlimit(self.recursion_limit)
                 with observe.observed(missed, counted=counted, dispatched=via in VIAS_ON_THE_FAST_PATH):
                     output = entry(*args, **kwargs)
@@ -261,7 +261,7 @@ class _Run:
             except Exception as error:
                 result["error"] = describe(error)
             finally:
-                functions.raising = None
+                functions.raising, functions.unused = None, frozenset()
                 sys.setrecursionlimit(limit)
         if call.get("returns") is not None and output is not NOTHING:
             outputs.check_returns(number, output, self.builder.value(call["returns"]))

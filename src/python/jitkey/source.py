@@ -345,6 +345,11 @@ def is_of_program(file: str) -> bool:
     return not (_is_hook(file) or _IN_PACKAGES.match(file) or file.startswith(_INSTALLED))
 
 
+def is_of_python(file: str) -> bool:
+    """Whether a file of that name is one of Python's own library."""
+    return file.startswith(_INSTALLED) and not _IN_PACKAGES.match(file)
+
+
 _IN_PACKAGES = re.compile(r".*[/\\](?:site|dist)-packages[/\\]")
 """Where libraries are that aren't Python's own: of the environment, the system or the user."""
 

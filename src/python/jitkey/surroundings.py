@@ -14,6 +14,9 @@ from .known import KNOWN
 from .options import set_mesh
 from .record import explicit_axes
 
+GUARDS = ("jax_transfer_guard_host_to_device", "jax_transfer_guard_device_to_device")
+"""What guards the arguments of a call."""
+
 
 class Surroundings:
     """What surrounds calls; `static` writes a value that is compared as a whole."""
@@ -22,6 +25,7 @@ class Surroundings:
         self._static = static
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._untraced = [holder for name, holder in jax.config._value_holders.items() if name in flags.UNTRACED]
+        self._guards = [jax.config._value_holders[name] for name in GUARDS if name in jax.config._value_holders]
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
 
@@ -48,7 +52,12 @@ class Surroundings:
 
     def beside(self) -> tuple[Any, ...]:
         """What surrounds the call and is no part of the trace context."""
-        return (set_mesh(), *[holder.value for holder in self._untraced])
+        return (set_mesh(), self._guard(), *[holder.value for holder in self._untraced])
+
+    def _guard(self) -> Any:
+        """What becomes of arguments that have to be copied; there is no word for two answers."""
+        found = {holder.value for holder in self._guards} - {None, "allow"}
+        return found.pop() if len(found) == 1 else tuple(sorted(found)) or None
 
     def _described(self, now: tuple[Any, ...]) -> dict[str, Any]:
         values = {name: _flag(name) for name in self._flags}
@@ -68,6 +77,9 @@ class Surroundings:
                 context[word] = dict(mesh.shape)
                 context["mesh_devices"] = [device.id for device in mesh.devices.flat]
                 context |= {"mesh_explicit": explicit} if explicit else {}
+        guard = self._guard()
+        if isinstance(guard, str):
+            context["transfer_guard"] = guard
         of_users = [value for value in now[self._usual :] if value is not None and value is not False]
         if len(of_users) == 1:
             context["user"] = self._static(of_users[0])

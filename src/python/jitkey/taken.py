@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+import collections
 import dis
 import functools
 import re
 import types
 from typing import Any
 
-from .source import NOTHING, body, held_by, of_class, stored
+from .settings import is_namespace, of_config, of_namespace
+from .source import NOTHING, body, held_by, is_of_python, of_class, stored
 from .texts import is_plain
 
 DEPTH = 3
 """So many attributes and items of each other are followed."""
 
-CONTAINERS = (dict, list, set)
+CONTAINERS = (dict, list, set, collections.defaultdict, collections.OrderedDict, collections.Counter, collections.deque)
 """What is read as a whole, or item by item."""
 
 _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
@@ -68,9 +70,14 @@ def part_of(value: Any, path: str) -> Any:
 
 def held_as(value: Any, attribute: str) -> Any:
     """What an object holds under that name, or its class in the place of it, if that is plain; else `NOTHING`."""
+    if is_namespace(value):
+        return of_namespace(value, attribute)
     held = held_by(value)
     if held is None or attribute in held:
         return NOTHING if held is None else held[attribute]
+    config = of_config(value)
+    if config is not None:
+        return config.get(attribute, NOTHING)
     found = of_class(type(value), attribute)
     return found if is_plain(found) else NOTHING
 
@@ -81,8 +88,11 @@ def first_of(path: str) -> str:
 
 
 def _item(value: Any, key: Any) -> Any:
-    if type(value) is dict:
-        return value.get(key, NOTHING)
+    if isinstance(value, dict) and type(value).__getitem__ is dict.__getitem__:
+        return dict.get(value, key, NOTHING)
+    config = of_config(value)
+    if config is not None:
+        return config.get(key, NOTHING)
     is_there = type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
     return value[key] if is_there else NOTHING
 
@@ -105,21 +115,30 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     """The paths; that of what holds them all is empty, where that is taken itself."""
     taken: set[str] = set()
     steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None]
+    times = collections.Counter(map(_stored, steps))
+    # What stands in a name that is set once, to what is taken of them: `c = config.net`.
+    named = dict.fromkeys(holders, "")
     for at, step in enumerate(steps[:-2]):
-        if _loaded(step) not in holders:
+        path = named.get(_loaded(step))
+        if path is None:
             continue
         asked = _constant(steps[at + 1])
         if at > 0 and _loaded(steps[at - 1]) == "getattr" and isinstance(asked, str):
-            taken.add(asked)
-        else:
-            taken |= _taken_from(steps, at + 1)
+            taken.add(f"{path}.{asked}" if path else asked)
+            continue
+        found, path, end = _taken_from(steps, at + 1, path)
+        name = _stored(steps[end])
+        if name is not None and times[name] == 1 and name not in named:
+            named[name] = path
+            found.discard(path)
+        taken |= found
     return taken
 
 
-def _taken_from(steps: list[dis.Instruction | None], at: int) -> set[str]:
-    """The paths that the instructions from there on take of what was loaded before them."""
+def _taken_from(steps: list[dis.Instruction | None], at: int, path: str) -> tuple[set[str], str, int]:
+    """The paths that the instructions from there on take of what was loaded before them, which is under `path`; the last of them, and
+    what comes after it."""
     taken: set[str] = set()
-    path = ""
     whole: str | None = path
     for _ in range(DEPTH):
         now, key, asked = steps[at], _constant(steps[at]), _constant(steps[at + 1])
@@ -139,7 +158,7 @@ def _taken_from(steps: list[dis.Instruction | None], at: int) -> set[str]:
             whole = None if key is not None and _is_set(steps[at + 1]) else whole
             break
         whole = None if takes_its_form(steps[at]) else path
-    return taken if whole is None else taken | {whole}
+    return taken if whole is None else taken | {whole}, path, at
 
 
 def _constant(step: dis.Instruction | None) -> str | int | None:
@@ -161,9 +180,17 @@ def _is_set(step: dis.Instruction | None) -> bool:
 
 def _loaded(step: dis.Instruction | None) -> Any:
     """The name of what an instruction loads last: two loads can be one."""
-    if step is None or not step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")):
+    loads = ("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "STORE_FAST_LOAD_FAST")
+    if step is None or not step.opname.startswith(loads):
         return None
     return step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+
+
+def _stored(step: dis.Instruction | None) -> Any:
+    """The name that an instruction sets first."""
+    if step is None or not step.opname.startswith("STORE_FAST"):
+        return None
+    return step.argval[0] if isinstance(step.argval, tuple) else step.argval
 
 
 def _params_of(written: types.CodeType, made: type) -> frozenset[str]:
@@ -179,4 +206,6 @@ def _method(made: type, name: str) -> types.CodeType | None:
     """The code of the class's method, or of its property."""
     found = of_class(made, name)
     inner = found.fget if isinstance(found, property) else body(stored(found, "__func__", found))
-    return inner.__code__ if isinstance(inner, types.FunctionType) else None
+    written = inner.__code__ if isinstance(inner, types.FunctionType) else None
+    # What Python's own classes keep in their objects is no setting: a logger knows which levels it was asked for.
+    return None if written is None or is_of_python(written.co_filename) else written

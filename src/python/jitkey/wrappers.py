@@ -12,7 +12,7 @@ from typing import Any
 
 from .errors import Unsupported
 from .objects import A_JIT
-from .options import OfTheCall, filter_jit_options, jit_options
+from .options import OfTheCall, filter_jit_options, has_options, jit_options
 from .outside import Variables
 from .source import (
     Owner,
@@ -176,7 +176,7 @@ def _is_served_by_another(fun: Any) -> bool:
         return False
     if type(fun) is functools.partial and type(fun.func) is type(A_JIT):
         with contextlib.suppress(Exception):  # A version of jax that keeps them elsewhere.
-            return bool(jit_options(fun.func))
+            return has_options(fun.func)
     inner = list(layers(fun))
     if not isinstance(inner[-1], types.FunctionType):
         inner += layers(stored(type(inner[-1]), "__call__"))

@@ -146,11 +146,11 @@ impl<'c> Writer<'c> {
         blocks.push(Block::of(self.call_text()));
         blocks.extend(own);
         let code = joined(&blocks);
-        let devices = if self.case.devices > 1 {
+        let count = self.case.devices.max(devices_of(&code));
+        let devices = if count > 1 {
             format!(
                 "import os\n\nos.environ[\"JAX_PLATFORMS\"] = \"cpu\"\n\
-                 os.environ[\"XLA_FLAGS\"] = \"--xla_force_host_platform_device_count={}\"\n\n",
-                self.case.devices
+                 os.environ[\"XLA_FLAGS\"] = \"--xla_force_host_platform_device_count={count}\"\n\n"
             )
         } else {
             String::new()
@@ -220,7 +220,17 @@ impl<'c> Writer<'c> {
             // A reference is no array, and can't be returned: what it holds is.
             body = body.replace("leaf for leaf in", "leaf[...] for leaf in").replace("jax.Array", "jax.core.Tracer");
         }
+        if self.has_unused() {
+            let made = "    return [leaf for leaf in jax.tree_util.tree_leaves(values) if isinstance(leaf, jax.Array)]";
+            let without = "\n    return [array for i, array in enumerate(arrays) if i not in unused]";
+            body = body.replace(made, &(made.replace("return", "arrays =") + without));
+        }
         if self.stale { format!("{}\n{}", body.replace("return [", "arrays = ["), part("seeing")) } else { body }
+    }
+
+    /// Whether the program of a call doesn't have all of its arguments, which makes no hit a stale one.
+    fn has_unused(&self) -> bool {
+        !self.stale && self.case.calls().any(|call| !call.unused.is_empty())
     }
 
     fn call_text(&self) -> String {
@@ -395,4 +405,14 @@ fn filled(text: &str) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// How many devices the code takes: `jax.devices()[:2]` as many as it says, `jax.devices()[2]` one more.
+fn devices_of(code: &str) -> u32 {
+    let taken = code.split("jax.devices()[").skip(1).filter_map(|rest| {
+        let (number, _) = rest.split_once(']')?;
+        let of = |text: &str| text.parse::<u32>().ok();
+        number.strip_prefix(':').map_or_else(|| of(number).map(|number| number + 1), of)
+    });
+    taken.max().unwrap_or_default()
 }

@@ -161,7 +161,7 @@ impl<'c> Writer<'c> {
         } else if !is_kept {
             let function = self.value(call.function.as_ref().expect("in place"))?;
             if fails { self.wrapping(&function, options)? } else { self.wrapped(&function, options)? }
-        } else if fails && !options.is_empty() && self.always_fails(claim, call) {
+        } else if fails && (!options.is_empty() || !self.is_a_def(call)) && self.always_fails(claim, call) {
             let function = self.function(call.function.as_ref())?;
             self.wrapping(&function, options)?
         } else {
@@ -187,6 +187,10 @@ impl<'c> Writer<'c> {
             [] => text,
             context => format!("with {}:\n{}", context.join(", "), indented(&text)),
         };
+        if self.has_unused() {
+            let unused = call.unused.iter().map(ToString::to_string).collect::<Vec<_>>();
+            state.push(format!("unused = {}", tuple(&unused)));
+        }
         state.push(within(statement(&format!("{result}call"), &parts)));
         if checked {
             let fresh = self.fresh(call, options)?;
@@ -217,6 +221,12 @@ impl<'c> Writer<'c> {
         let function = self.value(&recipe)?;
         let function = self.wrapped(&function, options)?;
         self.via(function, call.via)
+    }
+
+    /// Whether it calls a plain function, of which a wrapper can be made.
+    fn is_a_def(&self, call: &Call) -> bool {
+        let function = self.resolved(call.function.as_ref().unwrap_or(&self.case.function));
+        is_form(function, |form| matches!(form, Form::Def(_)))
     }
 
     /// Whether every call of that function with these options is expected to fail, as it does if wrapping it does.
@@ -389,6 +399,11 @@ impl<'c> Writer<'c> {
             persistent_cache,
         } = context;
         let mut managers = Vec::new();
+        // First, since flags may say which programs are kept.
+        if *persistent_cache {
+            self.helper("flag");
+            managers.push(format!("{}()", self.helper("persistent_cache")));
+        }
         for (name, value) in flags {
             managers.push(format!("{}({}, {})", self.helper("flag"), string(name), self.value(value)?));
         }
@@ -421,10 +436,6 @@ impl<'c> Writer<'c> {
             managers.push(format!("{}({})", self.helper("user_context"), self.value(value)?));
         }
         managers.extend(transfer_guard.map(|guard| format!("jax.transfer_guard(\"{}\")", guard.word())));
-        if *persistent_cache {
-            self.helper("flag");
-            managers.push(format!("{}()", self.helper("persistent_cache")));
-        }
         Ok(managers)
     }
 }

@@ -8,6 +8,9 @@ use crate::case::{
 };
 use indexmap::IndexMap;
 
+/// Python's own classes, as which an object of a recording is written.
+const CLASSES: [&str; 8] = ["bool", "dict", "float", "int", "list", "set", "str", "tuple"];
+
 impl Writer<'_> {
     /// The expression that makes the value, as `src/python/jitkey/build.py` makes it.
     pub(super) fn value(&mut self, value: &Value) -> Result<String, ScriptError> {
@@ -52,7 +55,10 @@ impl Writer<'_> {
                 }
             }
             Form::Ellipsis {} => "...".to_owned(),
-            Form::Object { .. } => "object()".to_owned(),
+            Form::Object { called, .. } => {
+                let class = called.as_deref().and_then(|called| called.strip_prefix("<class '")?.strip_suffix("'>"));
+                class.filter(|class| CLASSES.contains(class)).unwrap_or("object()").to_owned()
+            }
             Form::NumpyScalar(dtype, number) => numpy_scalar(*dtype, number.0),
             Form::Parsed(parsed) => {
                 self.imports.extend(parsed.expression().split_once('.').map(|(module, _)| format!("import {module}")));

@@ -1,0 +1,75 @@
+"""Settings that a program keeps in a class, a module or a library's config object, and that its functions read by name."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from .source import NOTHING, held_by, is_of_program, of_class, stored
+
+_CONFIGS = {
+    ("absl", "FlagValues"): "__flags",
+    ("ml_collections", "ConfigDict"): "_fields",
+    ("omegaconf", "DictConfig"): "_content",
+}
+"""By library and class the attribute in which an object has what it is asked for by name."""
+
+_LIBRARIES = frozenset(library for library, _ in _CONFIGS)
+
+_VALUES = ("_value", "_val")
+"""The attributes in which what stands there has its value, if it is an object of the library's."""
+
+
+def of_config(value: Any) -> dict[Any, Any] | None:
+    """What a library's config object is asked for, by name; None of anything else."""
+    held = held_by(value)
+    if held is None or not _LIBRARIES.intersection(map(_library, type(value).__mro__)):
+        return None
+    places = (_CONFIGS.get((_library(base), base.__name__)) for base in type(value).__mro__)
+    found = next((held.get(place) for place in places if place is not None), None)
+    return {name: _value(part) for name, part in found.items()} if type(found) is dict else None
+
+
+def of_frozen_config(value: Any) -> dict[Any, Any] | None:
+    """The same of one that is compared by what it holds."""
+    return of_config(value) if type(value).__name__ == "FrozenConfigDict" else None
+
+
+def holding(value: Any) -> Mapping[str, Any]:
+    """What is found where an object or a class is asked for a name, without what its bases have."""
+    if isinstance(value, type):
+        own: Mapping[str, Any] = type.__getattribute__(value, "__dict__")
+        return own
+    return of_config(value) or held_by(value) or {}
+
+
+def of_namespace(value: Any, name: str) -> Any:
+    """What a class or a module has under a name, functions and classes of the library's aside; `NOTHING` if there is none."""
+    found = of_class(value, name) if isinstance(value, type) else (held_by(value) or {}).get(name, NOTHING)
+    is_part = hasattr(type(found), "__get__") or isinstance(found, types.BuiltinFunctionType)
+    return NOTHING if is_part or (is_namespace(found) and not is_of_the_program(found)) else found
+
+
+def is_namespace(value: Any) -> bool:
+    """Whether it is a class or a module."""
+    return isinstance(value, (type, types.ModuleType))
+
+
+def is_of_the_program(value: Any) -> bool:
+    """Whether a class or a module is the program's, and no library's."""
+    module = value if isinstance(value, types.ModuleType) else sys.modules.get(str(stored(value, "__module__")))
+    if module is None:
+        return False
+    file = stored(module, "__file__")
+    return is_of_program(file) if isinstance(file, str) else module.__name__ == "__main__"
+
+
+def _library(made: type) -> str:
+    return str(stored(made, "__module__")).partition(".")[0]
+
+
+def _value(part: Any) -> Any:
+    held = held_by(part) if _library(type(part)) in _LIBRARIES else None
+    return next((held[name] for name in _VALUES if name in held), part) if held is not None else part
