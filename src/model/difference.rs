@@ -1,8 +1,9 @@
 //! Where two keys differ: their trees first, then leaves and static leaves where their nodes correspond, then the rest.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::apart::{DEPTH, apart, hashed_apart, objects_told_apart};
 use super::distance::distance;
@@ -163,7 +164,7 @@ impl Key {
         }
         let [before, now] = [earlier, self].map(|key| {
             let leaves = key.leaves.iter().map(|leaf| (leaf.path().to_string(), leaf.aval.placement.clone()));
-            leaves.collect::<HashMap<_, _>>()
+            leaves.collect::<FxHashMap<_, _>>()
         });
         let known = found.len();
         found.retain(|found| {
@@ -182,7 +183,7 @@ impl Key {
             let parts = self.parts(table);
             let is_array = |piece: &Piece<'_>| matches!(piece, Piece::Leaf(aval) if aval.placement.is_some());
             let arrays = places(&parts).filter(|(_, piece)| is_array(piece)).map(|(Place(path, _), _)| path);
-            let arrays: HashSet<String> = arrays.collect();
+            let arrays: FxHashSet<String> = arrays.collect();
             found.retain(|found| !found.is_of_width() || arrays.contains(&found.path));
         }
     }
@@ -281,11 +282,11 @@ fn leaves(path: &dyn fmt::Display, before: &Aval, after: &Aval, table: &Table, f
 pub(super) fn leave_out_what_is_inside(found: &mut Vec<Difference>) {
     let is_there_once = |found: &Difference| found.before == ABSENT || found.after == ABSENT;
     let is_structure = |found: &&Difference| found.component == "structure" && !found.path.is_empty();
-    let built: HashSet<_> = found.iter().filter(is_structure).map(|found| found.path.clone()).collect();
+    let built: FxHashSet<_> = found.iter().filter(is_structure).map(|found| found.path.clone()).collect();
     let otherwise = found.iter().filter(|found| is_structure(found) && !is_there_once(found));
-    let otherwise: HashSet<_> = otherwise.map(|found| found.path.clone()).collect();
+    let otherwise: FxHashSet<_> = otherwise.map(|found| found.path.clone()).collect();
     let leaves = found.iter().filter(|found| is_structure(found) && is_there_once(found) && !is_elided(found));
-    let leaves: HashSet<_> = leaves.map(|found| found.path.clone()).collect();
+    let leaves: FxHashSet<_> = leaves.map(|found| found.path.clone()).collect();
     found.retain(|found| {
         let mut around = found.path.match_indices(['.', '[']).map(|(end, _)| &found.path[..end]);
         let is_said = is_elided(found) && leaves.contains(&found.path) || otherwise.contains(&found.path);
@@ -327,8 +328,8 @@ fn leave_out_what_follows(found: &mut Vec<Difference>, before: &[Part<'_>], afte
 /// positions are static follows.
 fn leave_out_what_is_static(
     found: &mut Vec<Difference>,
-    before: &HashMap<Place, Piece<'_>>,
-    now: &HashMap<Place, Piece<'_>>,
+    before: &FxHashMap<Place, Piece<'_>>,
+    now: &FxHashMap<Place, Piece<'_>>,
 ) {
     let mut is_one = false;
     for difference in found.iter_mut().filter(|found| found.component == ARGUMENT) {
@@ -387,8 +388,8 @@ enum Piece<'k> {
 /// Compares keys by what their parts are called, and trees node by node.
 fn by_path(earlier_parts: &[Part<'_>], parts: &[Part<'_>], table: &Table) -> (Vec<Difference>, usize) {
     let Compared { mut found, counterparts, in_trees, incomparable } = compared(&trees(earlier_parts), &trees(parts));
-    let before: HashMap<Place, Piece<'_>> = places(earlier_parts).collect();
-    let mut rest: HashSet<&Place> = before.keys().collect();
+    let before: FxHashMap<Place, Piece<'_>> = places(earlier_parts).collect();
+    let mut rest: FxHashSet<&Place> = before.keys().collect();
     for (place, after) in places(parts) {
         let Place(path, nth) = &place;
         let counterpart = match counterparts.get(path) {
@@ -400,7 +401,8 @@ fn by_path(earlier_parts: &[Part<'_>], parts: &[Part<'_>], table: &Table) -> (Ve
         pieces(path, counterpart, &after, table, &mut found);
         rest.remove(&place);
     }
-    for (place, before) in places(earlier_parts).filter(|(place, _)| rest.contains(place)) {
+    let left = if rest.is_empty() { &[] } else { earlier_parts };
+    for (place, before) in places(left).filter(|(place, _)| rest.contains(place)) {
         if let Piece::Static(before, _) = before
             && !in_trees.contains(&place.0)
             && is_news(&found, &place.0)
@@ -410,7 +412,7 @@ fn by_path(earlier_parts: &[Part<'_>], parts: &[Part<'_>], table: &Table) -> (Ve
     }
     leave_out_what_follows(&mut found, earlier_parts, parts);
     let is_looked_up = found.iter().any(|found| found.after == LEAF || found.is_an_argument());
-    let now: HashMap<Place, Piece<'_>> = places(parts).filter(|_| is_looked_up).collect();
+    let now: FxHashMap<Place, Piece<'_>> = places(parts).filter(|_| is_looked_up).collect();
     for difference in &mut found {
         // A leaf that is there in one of the calls only.
         let (other, there, pieces) = match (&*difference.before, &*difference.after) {
@@ -488,7 +490,7 @@ fn surrounding<'k>(value: Option<&Obj>) -> Piece<'k> {
 }
 
 fn places<'k>(parts: &'k [Part<'k>]) -> impl Iterator<Item = (Place, Piece<'k>)> {
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
     let pieces = |part: &'k Part<'k>| -> Vec<(String, Piece<'k>)> {
         match part {
             Part::Plain(name, plain) => vec![(format!("({name})"), Piece::Plain(name, plain))],

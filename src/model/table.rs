@@ -200,17 +200,16 @@ impl Entries {
     }
 
     /// The entry whose key has the fewest differences from `key`, the last of several, of those whose program `is_of` what is asked
-    /// for. The keys of other functions are looked at if there are none of this one, and if they look the same. `alike` says how
-    /// much else an earlier call has in common with this one, which counts more, and `has_less` whether it left a jaxpr alone, where
-    /// this one asks for more.
+    /// for. The keys of other functions are looked at if there are none of this one, and if they look the same. `standing`
+    /// says of an earlier call whether it left a jaxpr alone, where this one asks for more, and how much else the two have in common,
+    /// which both count more.
     pub fn nearest(
         &self,
         function: &Obj,
         table: &Table,
         key: &Key,
         call: usize,
-        alike: impl Fn(usize) -> usize,
-        has_less: impl Fn(usize) -> bool,
+        standing: impl Fn(usize) -> (bool, usize),
         is_of: impl Fn(Program) -> bool,
     ) -> Result<Option<Nearest>, Raised> {
         let by = table.function;
@@ -249,8 +248,7 @@ impl Entries {
                 // Where the function is an argument like any other, keys of its own say more than those of another.
                 let of_another =
                     if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
-                let alike = alike(entry.call);
-                let is_traced_alone = has_less(entry.call);
+                let (is_traced_alone, alike) = standing(entry.call);
                 let left_nothing = entry.program == NEVER_FAST;
                 let rank = (
                     (left_nothing, is_traced_alone, says_nothing, is_of_another_trace, of_another, Reverse(alike)),

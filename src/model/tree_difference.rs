@@ -3,9 +3,8 @@
 //! What follows a difference in structure is compared as well: the children of dicts go by their keys, those of other nodes
 //! by their places.
 
-use std::collections::{HashMap, HashSet};
-
 use indexmap::IndexMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::apart::{DEPTH, apart, corresponding, each_apart, objects_told_apart, stem, told_apart};
 use super::difference::{ABSENT, ARGUMENT, Difference};
@@ -31,9 +30,9 @@ type Called<'t, 'k> = (&'t Tree<'k>, &'t IndexMap<String, usize>);
 pub(super) struct Compared {
     pub found: Vec<Difference>,
     /// The leaves of the earlier tree that stand where leaves of the later one do, by the paths of these.
-    pub counterparts: HashMap<String, String>,
+    pub counterparts: FxHashMap<String, String>,
     /// The leaves of each of the two that stand in a tree, by their paths, where some have no counterpart.
-    pub in_trees: HashSet<String>,
+    pub in_trees: FxHashSet<String>,
     /// How many leaves there are in the parts that the other tree has nothing like, but for the first of each: for that one stands
     /// the difference.
     pub incomparable: usize,

@@ -206,8 +206,8 @@ impl<'c> Simulation<'c> {
         is_of: impl Fn(Program) -> bool,
     ) -> Result<Option<Nearest>, Raised> {
         let is_alone = |call| self.traced_alone.contains(&call);
-        let has_less = |call| is_alone(call) && !is_alone(self.calls);
-        self.tables[i].nearest(function, table, key, self.calls, |call| self.shared_functions(call), has_less, is_of)
+        let standing = |call| (is_alone(call) && !is_alone(self.calls), self.shared_functions(call));
+        self.tables[i].nearest(function, table, key, self.calls, standing, is_of)
     }
 
     /// Whether a program of the fast path was made from what was traced as `traced`.

@@ -21,6 +21,7 @@ import jax
 import jax.export
 import jax.numpy as jnp
 import jitkey
+import ml_collections
 import numpy as np
 import pytest
 from jitkey import hooks
@@ -254,6 +255,34 @@ def test_what_code_takes_of_a_name():
 
     of_body = attributes(frozenset([body.__code__]), object, "it")
     assert of_body == {"total", "rate", "net", "net.gain", "config['deep']['n']", "shift"}
+
+    def named(it, x):
+        own = it
+        inner = it.net.config
+        twice = it.gain
+        twice = twice * 2
+        return x * own.rate * inner["n"] * inner.deep.m * twice
+
+    inside = {"net", "net.config", "net.config['n']", "net.config.deep", "net.config.deep.m"}
+    assert attributes(frozenset([named.__code__]), object, "it") == {"rate", "gain", *inside}
+
+
+def test_a_config_object_is_asked_for_what_it_has(tmp_path):
+    """That of ml_collections has it in a place of its own, and one that is frozen is compared by it."""
+    config = ml_collections.ConfigDict({"rate": 1.0, "net": {"width": 2}})
+    step = jax.jit(lambda x: x * config.rate * config["net"].width)
+    sized = jax.jit(lambda x, config: x * config.net.width, static_argnames="config")
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        for width in (2, 3):
+            config.net.width = width
+            step(1.0)
+            sized(1.0, ml_collections.FrozenConfigDict(config))
+    calls = [line for line in map(json.loads, file.read_text().splitlines()) if "missed" in line]
+    said = [call.get("call", {}).get("reads") for call in calls]
+    expected = {"config.rate": "1.0", "config['net']": "<ConfigDict 1>"}
+    assert said[::2] == [{**expected, "config['net'].width": str(width)} for width in (2, 3)]
+    assert next(object["new"]["fields"] for object in calls[3]["objects"].values()) == {"width": 3}
 
 
 def test_what_stands_in_for_a_loop_is_pickled(tmp_path):
