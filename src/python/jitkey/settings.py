@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,25 +17,35 @@ _CONFIGS = {
 }
 """By library and class the attribute in which an object has what it is asked for by name."""
 
-_LIBRARIES = frozenset(library for library, _ in _CONFIGS)
-
 _VALUES = ("_value", "_val")
 """The attributes in which what stands there has its value, if it is an object of the library's."""
+
+_places: weakref.WeakKeyDictionary[type, str | None] = weakref.WeakKeyDictionary()
+"""The attribute of each class that was met; None of one of no config."""
 
 
 def of_config(value: Any) -> dict[Any, Any] | None:
     """What a library's config object is asked for, by name; None of anything else."""
-    held = held_by(value)
-    if held is None or not _LIBRARIES.intersection(map(_library, type(value).__mro__)):
-        return None
-    places = (_CONFIGS.get((_library(base), base.__name__)) for base in type(value).__mro__)
-    found = next((held.get(place) for place in places if place is not None), None)
-    return {name: _value(part) for name, part in found.items()} if type(found) is dict else None
+    made = type(value)
+    if made not in _places:
+        found = (_CONFIGS.get((_library(base), base.__name__)) for base in made.__mro__)
+        _places[made] = next((place for place in found if place is not None), None)
+    place = _places[made]
+    inside = None if place is None else (held_by(value) or {}).get(place)
+    return inside if type(inside) is dict else None
 
 
 def of_frozen_config(value: Any) -> dict[Any, Any] | None:
-    """The same of one that is compared by what it holds."""
-    return of_config(value) if type(value).__name__ == "FrozenConfigDict" else None
+    """The values of one that is compared by what it holds."""
+    config = of_config(value) if type(value).__name__ == "FrozenConfigDict" else None
+    return None if config is None else {name: setting(config, name) for name in config}
+
+
+def setting(config: dict[Any, Any], name: Any) -> Any:
+    """What a config object has under a name, which can stand in an object of the library's; `NOTHING` if there is none."""
+    part = config.get(name, NOTHING)
+    held = held_by(part) if any(_library(type(part)) == library for library, _ in _CONFIGS) else None
+    return part if held is None else next((held[name] for name in _VALUES if name in held), part)
 
 
 def holding(value: Any) -> Mapping[str, Any]:
@@ -46,7 +57,7 @@ def holding(value: Any) -> Mapping[str, Any]:
 
 
 def of_namespace(value: Any, name: str) -> Any:
-    """What a class or a module has under a name, functions and classes of the library's aside; `NOTHING` if there is none."""
+    """What a class or a module has under a name, functions and a library's classes aside; `NOTHING` if there is none."""
     found = of_class(value, name) if isinstance(value, type) else (held_by(value) or {}).get(name, NOTHING)
     is_part = hasattr(type(found), "__get__") or isinstance(found, types.BuiltinFunctionType)
     return NOTHING if is_part or (is_namespace(found) and not is_of_the_program(found)) else found
@@ -68,8 +79,3 @@ def is_of_the_program(value: Any) -> bool:
 
 def _library(made: type) -> str:
     return str(stored(made, "__module__")).partition(".")[0]
-
-
-def _value(part: Any) -> Any:
-    held = held_by(part) if _library(type(part)) in _LIBRARIES else None
-    return next((held[name] for name in _VALUES if name in held), part) if held is not None else part

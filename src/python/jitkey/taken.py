@@ -10,7 +10,7 @@ import re
 import types
 from typing import Any
 
-from .settings import is_namespace, of_config, of_namespace
+from .settings import is_namespace, of_config, of_namespace, setting
 from .source import NOTHING, body, held_by, is_of_python, of_class, stored
 from .texts import is_plain
 
@@ -77,7 +77,7 @@ def held_as(value: Any, attribute: str) -> Any:
         return NOTHING if held is None else held[attribute]
     config = of_config(value)
     if config is not None:
-        return config.get(attribute, NOTHING)
+        return setting(config, attribute)
     found = of_class(type(value), attribute)
     return found if is_plain(found) else NOTHING
 
@@ -92,7 +92,7 @@ def _item(value: Any, key: Any) -> Any:
         return dict.get(value, key, NOTHING)
     config = of_config(value)
     if config is not None:
-        return config.get(key, NOTHING)
+        return setting(config, key)
     is_there = type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
     return value[key] if is_there else NOTHING
 
