@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::process::Command;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use jitkey::case::text::to_yaml;
 use jitkey::explain::{Explained, ExplainedCall, Recording, Tried};
@@ -13,8 +14,11 @@ use rstest::rstest;
 
 use super::common::{NEWEST, SPEC};
 
+/// What was recorded of the programs, by program and version: several tests look at one.
+static RECORDED: LazyLock<Mutex<HashMap<String, Arc<OnceLock<String>>>>> = LazyLock::new(Mutex::default);
+
 /// Runs a program of tests/programs under jax `version`, alone and recorded; it has to print the same.
-pub(super) fn record(program: &str, version: &str) -> Explained {
+fn run(program: &str, version: &str) -> String {
     let script = format!("tests/programs/{program}.py");
     let (words, _) =
         environment::module("jitkey", "equinox.filter_jit", Some(version), None, &mut |line: &str| eprintln!("{line}"))
@@ -34,7 +38,13 @@ pub(super) fn record(program: &str, version: &str) -> Explained {
     assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
     let printed = String::from_utf8(recorded.stdout).unwrap();
     assert_eq!(printed, String::from_utf8_lossy(&alone.stdout));
-    let recording = Recording::read(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+    std::fs::read_to_string(file.path()).unwrap()
+}
+
+/// What is said of a program of tests/programs that ran under jax `version`; every call has to be predicted, and every repair to hold.
+pub(super) fn record(program: &str, version: &str) -> Explained {
+    let one = Arc::clone(RECORDED.lock().unwrap().entry(format!("{program} {version}")).or_default());
+    let recording = Recording::read(one.get_or_init(|| run(program, version))).unwrap();
     let explained = Explained::of(recording, &SPEC).unwrap();
     let tried: Vec<_> = explained.calls.iter().filter(|call| call.tried.is_some()).collect();
     let is_mended = tried.iter().all(|call| {
@@ -176,6 +186,14 @@ fn a_program_is_predicted(
     #[values(NEWEST, "0.4.30")] version: &str,
 ) {
     record(program, version);
+}
+
+/// What jax's persistent cache has in a file is none to compile, and what it hasn't is.
+#[rstest]
+fn a_program_from_a_file_is_loaded(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("programs_from_files", version);
+    let compiled: Vec<_> = explained.calls.iter().map(ExplainedCall::compiles).collect();
+    assert_eq!(compiled, [true, false, true], "{}", text(&explained, Style::PLAIN));
 }
 
 /// A function that is called after a wrapper of it was is called for the first time.

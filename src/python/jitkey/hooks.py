@@ -347,7 +347,8 @@ def install() -> None:
         stages.Traced.lower = _stage_hooked(stages.Traced.lower, "lower")
         stages.Lowered.compile = _stage_hooked(stages.Lowered.compile, "compile")
         lowering: Any = pxla
-        lowering.prune_unused_inputs = _pruning_hooked(lowering.prune_unused_inputs)
+        if hasattr(lowering, "prune_unused_inputs"):
+            lowering.prune_unused_inputs = _pruning_hooked(lowering.prune_unused_inputs)
         pjit._get_fastpath_data = _fast_path_hooked(pjit._get_fastpath_data)
         jax.monitoring.register_event_listener(_listen_for_files)
         jax.monitoring.register_event_duration_secs_listener(_listen)
