@@ -6,6 +6,7 @@ import ast
 import collections
 import dis
 import functools
+import itertools
 import re
 import types
 from typing import Any
@@ -115,7 +116,7 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     """The paths; that of what holds them all is empty, where that is taken itself."""
     taken: set[str] = set()
     steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None]
-    times = collections.Counter(map(_stored, steps))
+    times = collections.Counter(itertools.chain.from_iterable(map(_stored, steps)))
     # What stands in a name that is set once, to what is taken of them: `c = config.net`.
     named = dict.fromkeys(holders, "")
     for at, step in enumerate(steps[:-2]):
@@ -127,7 +128,7 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
             taken.add(f"{path}.{asked}" if path else asked)
             continue
         found, path, end = _taken_from(steps, at + 1, path)
-        name = _stored(steps[end])
+        name = next(iter(_stored(steps[end])), None)
         if name is not None and times[name] == 1 and name not in named:
             named[name] = path
             found.discard(path)
@@ -186,11 +187,12 @@ def _loaded(step: dis.Instruction | None) -> Any:
     return step.argval[-1] if isinstance(step.argval, tuple) else step.argval
 
 
-def _stored(step: dis.Instruction | None) -> Any:
-    """The name that an instruction sets first."""
+def _stored(step: dis.Instruction | None) -> tuple[str, ...]:
+    """The names that an instruction sets, in its order: two can be one, and the second of these a load."""
     if step is None or not step.opname.startswith("STORE_FAST"):
-        return None
-    return step.argval[0] if isinstance(step.argval, tuple) else step.argval
+        return ()
+    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    return names[:1] if step.opname == "STORE_FAST_LOAD_FAST" else names
 
 
 def _params_of(written: types.CodeType, made: type) -> frozenset[str]:

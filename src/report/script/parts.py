@@ -51,7 +51,7 @@ def with_layout(order, sharding):
 # part: flag
 @contextlib.contextmanager
 def flag(name, value):
-    before = getattr(jax.config, name)
+    before = jax.config.values[name]  # Some are no attributes.
     jax.config.update(name, value)
     try:
         yield
