@@ -195,6 +195,9 @@ const LEAF: &str = "leaf";
 /// The word of a tree for None.
 const NONE: &str = "None";
 
+/// The component of what is static in one of the calls and an array in the other.
+pub(super) const STATIC_OR_TRACED: &str = "static or traced";
+
 /// The component of a static argument or leaf that is another one.
 pub(super) const STATIC_VALUE: &str = "static value";
 
@@ -236,10 +239,10 @@ fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Tab
             found.push(Difference::new(path, STATIC_ARGUMENT, ABSENT, python::repr(after)));
         }
         (Some(Piece::Static(before, _)), Piece::Leaf(after)) => {
-            found.push(Difference::new(path, "static or traced", python::repr(before), after));
+            found.push(Difference::new(path, STATIC_OR_TRACED, python::repr(before), after));
         }
         (Some(Piece::Leaf(before)), Piece::Static(after, _)) => {
-            found.push(Difference::new(path, "static or traced", before, python::repr(after)));
+            found.push(Difference::new(path, STATIC_OR_TRACED, before, python::repr(after)));
         }
         _ => {}
     }

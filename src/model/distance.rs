@@ -1,6 +1,6 @@
 //! How far a key is from another one: the call whose key is nearest is the one to compare with.
 
-use super::difference::{ARGUMENT, Difference, STATIC_VALUE};
+use super::difference::{ARGUMENT, Difference, STATIC_OR_TRACED, STATIC_VALUE};
 use super::parts::X64;
 
 /// What is built otherwise, and each leaf in it, says more than a leaf that differs in its dtype and how weak that is: of a container
@@ -15,14 +15,16 @@ pub(super) fn distance(found: &[Difference], incomparable: usize) -> usize {
     own.map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable
 }
 
-/// How much a difference says. An object of another class is further away than one of the same, and what is
-/// over no mesh than what is over another one.
+/// How much a difference says. An object of another class is further away than one of the same, what is over no mesh than what is
+/// over another one, and an array than a key of another implementation or another number.
 fn weight(difference: &Difference) -> usize {
     let Difference { component, before, after, .. } = difference;
     match component.as_str() {
         "structure" | ARGUMENT => BUILT_OTHERWISE,
         STATIC_VALUE if class(before) != class(after) => 2,
         "mesh" if before == "none" || after == "none" => 2,
+        "dtype" if before.starts_with("key<") != after.starts_with("key<") => 2,
+        STATIC_OR_TRACED => BUILT_OTHERWISE,
         _ => 1,
     }
 }

@@ -12,7 +12,7 @@ use super::arguments::{Arguments, Invocation, Item, sort};
 use super::flatten::{Flattening, flatten};
 use super::key::{Ingredients, Primitive};
 use super::leaf::{Aval, Leaf, Traits};
-use super::looked_up::LookedUp;
+use super::looked_up::{Functions, LookedUp};
 use super::loop_arguments::{
     Argument, Given, Parts, Stopped, bind, given, has_no_shape, is_leaf, length, options, type_error, unknown,
 };
@@ -167,7 +167,9 @@ impl Simulation<'_> {
         let (mut jaxprs, mut looked_up) = (Vec::new(), Vec::new());
         if self.explains {
             let asked = parts.functions.iter().filter(|(role, _)| *role != Parameter::WrappedBody);
-            self.given_now = asked.map(|(_, (name, function))| (name.clone(), python::repr(function))).collect();
+            let named = asked.map(|(_, (name, function))| (name.clone(), python::repr(function))).collect();
+            let avals = arguments.leaves.iter().map(|leaf| Rc::clone(&leaf.aval)).collect();
+            self.given_now = Functions { named, avals };
         }
         for (role, (_, function)) in &parts.functions {
             if matches!(&***function, Kind::Global(_)) {

@@ -55,8 +55,8 @@ impl<'a> Facet<'a> {
         }
     }
 
-    /// What explanations say of it beside that of another leaf: the mesh that a type keeps is one that the array was moved off, and of
-    /// Python numbers of two types it is these that differ.
+    /// What explanations say of it beside that of another leaf: the mesh that a type keeps is one that the array was moved off, of
+    /// Python numbers of two types it is these that differ, and what has a shape can be keys.
     pub fn said_of(&self, component: LeafComponent, aval: &Aval, beside: &Aval) -> String {
         let is_moved = aval.placement.as_ref().is_some_and(|at| at.moved_off.is_some());
         match (component, python_number(aval), python_number(beside)) {
@@ -67,6 +67,7 @@ impl<'a> Facet<'a> {
             (LeafComponent::WeakType, own, _) if [aval, beside].iter().all(|aval| aval.dtype.name() == "bool") => {
                 format!("{self} of a {}", own.unwrap_or("numpy.bool"))
             }
+            (LeafComponent::Shape, ..) if aval.prng.is_some() => format!("{self} of keys"),
             _ => self.to_string(),
         }
     }

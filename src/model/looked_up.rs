@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use super::difference::{Difference, Explanation};
+use super::leaf::Aval;
 use super::predict::Simulation;
 use crate::case::Layer;
 
@@ -19,8 +20,27 @@ pub(super) struct LookedUp {
     pub explanation: Option<Explanation>,
 }
 
-/// The functions of a call for a reader, by their parameters.
-pub(super) type Functions = Rc<[(String, String)]>;
+/// The functions of a call for a reader, by their parameters, and what they are called with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Functions {
+    pub named: Rc<[(String, String)]>,
+    pub avals: Rc<[Rc<Aval>]>,
+}
+
+impl Functions {
+    /// How many functions two calls have in common, for a reader.
+    fn shared(&self, before: &Self) -> usize {
+        before.named.iter().filter(|function| self.named.contains(function)).count()
+    }
+
+    /// How near an earlier call is: by its functions, and then by what a jaxpr is made for.
+    fn nearness(&self, before: &Self) -> (usize, bool, usize) {
+        let of_trace = |aval: &Aval| (aval.shape.clone(), aval.dtype, aval.prng, aval.weak);
+        let pairs = before.avals.iter().zip(&*self.avals);
+        let alike = pairs.filter(|(before, now)| of_trace(before) == of_trace(now)).count();
+        (self.shared(before), before.avals.len() == self.avals.len(), alike)
+    }
+}
 
 /// Those of earlier calls, each with the number of the call.
 pub(super) type Given = Vec<(usize, Functions)>;
@@ -32,7 +52,7 @@ impl Simulation<'_> {
     /// How many of the functions of the loop that is called now look as those of an earlier call.
     pub(super) fn shared_functions(&self, call: usize) -> usize {
         let given = self.given.iter().rfind(|(earlier, _)| *earlier == call);
-        given.map_or(0, |(_, before)| shared(before, &self.given_now))
+        given.map_or(0, |(_, before)| self.given_now.shared(before))
     }
 
     /// Notes of a call's functions, in their order, why some were not found.
@@ -42,18 +62,18 @@ impl Simulation<'_> {
             return;
         }
         let is_known = self.explanations.iter().any(|explanation| explanation.layer == Layer::Trace);
-        let missed = || now.iter().zip(&looked_up).filter(|(_, it)| !it.found);
+        let missed = || now.named.iter().zip(&looked_up).filter(|(_, it)| !it.found);
         let nearest = missed().filter_map(|(_, it)| it.explanation.as_ref()).map(|it| it.nearest).max();
         let before = match nearest {
             Some(nearest) => self.given.iter().rfind(|(call, _)| *call == nearest),
-            // The one that has most of the functions, the last of several.
+            // The one that has most of the functions and is called with most of the same, the last of several.
             None => {
                 let earlier = self.given.iter().filter(|(call, _)| *call != self.calls);
-                earlier.max_by_key(|(call, before)| (shared(before, &now), *call))
+                earlier.max_by_key(|(call, before)| (now.nearness(before), *call))
             }
         };
         let nearest = nearest.or_else(|| before.map(|(call, _)| *call));
-        let before = before.map(|(_, before)| Rc::clone(before));
+        let before = before.map(|(_, before)| Rc::clone(&before.named));
         if let Some(nearest) = nearest.filter(|_| !is_known) {
             let mut differences: Vec<Difference> = Vec::new();
             for ((name, text), LookedUp { explanation, .. }) in missed() {
@@ -87,9 +107,4 @@ impl Simulation<'_> {
             self.given.push((self.calls, now));
         }
     }
-}
-
-/// How many functions two calls have in common, for a reader.
-fn shared(before: &Functions, now: &Functions) -> usize {
-    before.iter().filter(|function| now.contains(function)).count()
 }

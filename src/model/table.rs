@@ -72,6 +72,15 @@ struct Entry {
     program: Program,
     /// When it was used last.
     used: u64,
+    /// What a later call made and could not file, as that of this one had failed, and its number; where misses are explained.
+    made_later: Option<(usize, Program)>,
+}
+
+impl Entry {
+    /// The call that has left something under the key, and what.
+    fn left(&self) -> (usize, Program) {
+        self.made_later.unwrap_or((self.call, self.program))
+    }
 }
 
 #[derive(Debug)]
@@ -186,11 +195,30 @@ impl Entries {
         call: usize,
     ) -> Result<(), Raised> {
         self.uses += 1;
-        let entry = Entry { key, call, program, used: self.uses };
+        let entry = Entry { key, call, program, used: self.uses, made_later: None };
         self.shelf(function, table.function)?.entries.push(entry);
         if table.size.is_some_and(|size| self.entries().count() > size) {
             let oldest = self.entries().map(|entry| entry.used).min();
             self.shelves.iter_mut().for_each(|shelf| shelf.entries.retain(|entry| Some(entry.used) != oldest));
+        }
+        Ok(())
+    }
+
+    /// Notes what a call made under the key of one that had failed, which keeps it from being filed.
+    pub fn note(
+        &mut self,
+        function: &Obj,
+        table: &Table,
+        key: &Key,
+        program: Program,
+        call: usize,
+    ) -> Result<(), Raised> {
+        if self.gone.is_some() {
+            for entry in &mut self.shelf(function, table.function)?.entries {
+                if entry.program == NEVER_FAST && entry.key.same(key, table)? {
+                    entry.made_later = Some((call, program));
+                }
+            }
         }
         Ok(())
     }
@@ -235,7 +263,7 @@ impl Entries {
                 Difference::new("", "function", before, after)
             });
             // What another function of the same loop has left in this very call is nothing earlier.
-            let is_one = |entry: &&Entry| entry.call != call && is_of(entry.program);
+            let is_one = |entry: &&Entry| entry.left().0 != call && is_of(entry.left().1);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
                 let (found, far) = key.differences(&entry.key, table);
                 let far = far + usize::from(other.is_some());
@@ -248,8 +276,9 @@ impl Entries {
                 // Where the function is an argument like any other, keys of its own say more than those of another.
                 let of_another =
                     if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
-                let (is_traced_alone, alike) = standing(entry.call);
-                let left_nothing = entry.program == NEVER_FAST;
+                let (left_by, program) = entry.left();
+                let (is_traced_alone, alike) = standing(left_by);
+                let left_nothing = program == NEVER_FAST;
                 let rank = (
                     (left_nothing, is_traced_alone, says_nothing, is_of_another_trace, of_another, Reverse(alike)),
                     far,
@@ -264,11 +293,11 @@ impl Entries {
                     } else if is_like && is_less(beside, &differences) {
                         false
                     } else {
-                        (rank, Reverse(entry.call)) < (*known, Reverse(*call))
+                        (rank, Reverse(left_by)) < (*known, Reverse(*call))
                     }
                 });
                 if is_nearer {
-                    nearest = Some((rank, Nearest { call: entry.call, program: entry.program, differences }));
+                    nearest = Some((rank, Nearest { call: left_by, program, differences }));
                 }
                 if is_all_but_equal {
                     // The rest are of earlier calls, and none can be nearer.

@@ -347,8 +347,9 @@ impl<'c> Simulation<'c> {
             }
         };
         let program = self.traced(call);
-        if !blocked {
-            self.file(TableName::Trace, function, trace_key, program)?;
+        match (blocked, self.table(TableName::Trace), &trace_key) {
+            (true, Some((i, table)), Some(key)) => self.tables[i].note(function, table, key, program, self.calls)?,
+            _ => self.file(TableName::Trace, function, trace_key, program)?,
         }
         if resources.is_none() {
             self.file(TableName::Resources, function, resources_key, program)?;

@@ -159,6 +159,7 @@ fn a_number_that_is_static(#[case] before: &str, #[case] after: &str, #[case] ca
     "argument of its own"
 )]
 #[case::list(r#"{"object": {"called": "<Agent dims=[3, 4]>"}}"#, "object-that-holds-arrays", "tuples can")]
+#[case::transformed(r#"{"def": {"name": "vmap of f at a.py:2"}}"#, "transformed-anew", "Transform the function once")]
 fn what_is_made_anew_is_told_apart(#[case] object: &str, #[case] cause: &str, #[case] fix: &str) {
     let lines = [1, 2].map(|number| {
         let of = format!(r#""objects": {{"it_{number}": {object}, "#);
@@ -345,6 +346,7 @@ fn what_costs_the_fast_path_alone(#[case] args: &str, #[case] differs: &[&str], 
 #[case::three("3", r#""u32[3]""#, &["a-scalar-that-grows", "another-dtype", "weak-type-lost"])]
 #[case::a_float("3.0", r#""u32[2]""#, &["a-scalar-that-grows", "another-dtype", "weak-type-lost"])]
 #[case::of_one_dtype(r#""u32[]""#, r#""u32[2]""#, &["a-scalar-that-grows"])]
+#[case::keys(r#""key<fry>[]""#, r#""key<fry>[2]""#, &["keys-of-another-shape"])]
 fn a_seed_beside_a_key(#[case] before: &str, #[case] after: &str, #[case] causes: &[&str]) {
     let explained = read(&[before, after].map(|arg| call("jax.jit", arg, "")));
     assert_eq!(said(&explained).1, causes, "{explained:#?}");
@@ -366,6 +368,12 @@ fn a_seed_beside_a_key(#[case] before: &str, #[case] after: &str, #[case] causes
     ["", r#"{"jax_default_matmul_precision": {"str": "float32"}}"#, r#"{"eager_constant_folding": true}"#],
     "flags: eager_constant_folding=True was unset",
     "in-compile-time-eval"
+)]
+#[case::a_key(
+    [r#""key<fry>[]""#, r#""u32[2]""#, r#""key<rbg>[]""#],
+    [""; 3],
+    "dtype at s: key<rbg> was key<fry>",
+    "keys-of-two-implementations"
 )]
 #[case::a_mesh(
     [&over(r#""d""#), r#""np:f32[8]""#, &over(r#""d""#).replace(r#""d""#, r#""e""#)],
@@ -389,6 +397,14 @@ fn what_is_of_the_same_kind_is_nearer(
     let explained = read(&lines);
     assert_eq!(explained.calls[2].explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
     assert_eq!(said(&explained), (vec![expected.to_owned()], vec![cause]), "{explained:#?}");
+}
+
+/// To filter_jit a number is nearer to another one than to an array.
+#[test]
+fn a_number_is_nearer_to_a_number() {
+    let explained = read(&["2", r#""f32[]""#, "3"].map(|arg| call("equinox.filter_jit", arg, "")));
+    assert_eq!(explained.calls[2].explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    assert_eq!(said(&explained), (vec!["static value at s: 3 was 2".to_owned()], vec!["static-number"]));
 }
 
 /// How wide an array is follows from the flag, and is another array all the same; what a Python number becomes is the flag alone.
@@ -438,6 +454,38 @@ fn a_function_that_is_equal_to_an_earlier_one() {
     assert_eq!(causes, ["an-equal-function"], "{explained:#?}");
     let patterns: Vec<_> = explained.patterns.iter().map(|it| (it.id.as_str(), it.compiles, it.saves)).collect();
     assert_eq!(patterns, [("equal-functions-in-a-loop", 0, 0)], "{explained:#?}");
+}
+
+/// An eager loop of a function that was made anew is compared with a call of the same arrays.
+#[test]
+fn a_loop_over_the_same_arrays_is_nearer() {
+    let call = |(i, arrays): (usize, &str)| {
+        format!(
+            r#"{{"api": "lax.scan", "name": "lax.scan", "at": "a.py:3", "from": "a.py:4", "missed": [{TRACED}],
+                "objects": {{"body_{i}": {{"def": {{"name": "body at a.py:3", "returns": {{"tuple": ["{arrays}[]", null]}}}}}}}},
+                "call": {{"args": [{{"ref": "body_{i}"}}, "{arrays}[]", "{arrays}[4]"]}}}}"#
+        )
+    };
+    let mut lines: Vec<_> = ["f32", "i32", "f32"].into_iter().enumerate().map(call).collect();
+    lines[1] = lines[1].replace("body_1", "body_0");
+    lines[2] = lines[2].replace("name\": \"body", "name\": \"step");
+    let explained = read(&lines);
+    assert_eq!(explained.calls[2].explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    let (before, after) = ("<function body at a.py:3>", "<function step at a.py:3>");
+    assert_eq!(said(&explained), (vec![format!("function at f: {after} was {before}")], vec!["body-made-anew"]));
+}
+
+/// A call that made what one of the same key had failed to make is one to be compared with.
+#[test]
+fn what_is_made_after_a_failure_is_near() {
+    let failed =
+        |args| call("jax.jit", args, "").replacen('{', r#"{"error": {"class": "ValueError", "message": ""}, "#, 1);
+    let failed = |args| failed(args).replace(r#", "lower", "compile""#, "");
+    let made = |args| call("jax.jit", args, "");
+    let lines = [failed(r#""f32[4]""#), made(r#""f32[4]""#), failed(r#""f32[3]""#), made(r#""f32[2]""#)];
+    let explained = read(&lines);
+    assert_eq!(explained.calls[3].explanation().unwrap().nearest, Nearest::Call(2), "{explained:#?}");
+    assert_eq!(said(&explained).0, ["shape at s: [2] was [4]"]);
 }
 
 /// A helper of a library that makes a loop of what it is given makes one for each solver, and another one for one that is made anew.
