@@ -17,7 +17,7 @@ mod tried;
 use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use advice::Advice;
 pub use beside::Beside;
@@ -85,6 +85,16 @@ pub enum Nearest {
     Nothing,
 }
 
+/// What became of what a transformation makes of a function, `jax.grad` say, outside of all that is traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transformed {
+    /// XLA compiled it.
+    Compiled,
+    /// It was there.
+    Found,
+}
+
 /// How many calls of a function are looked at for one that was made alike.
 const LOOKED_BACK: usize = 64;
 
@@ -121,6 +131,10 @@ pub struct ExplainedCall {
     pub observed: Verdict,
     /// Seconds that jax took to trace, lower and compile it, as it measures that.
     pub seconds: Option<f64>,
+    /// What became of what a transformation around it makes of it, of which the model says nothing: the verdict is that of the function
+    /// itself, whose body ran or didn't.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transformed: Option<Transformed>,
     /// What the model says that it does, if it says anything; with the error, where the program raised as it ran and missed what
     /// the model says.
     pub predicted: Option<Verdict>,
@@ -144,6 +158,9 @@ pub struct ExplainedCall {
     pub further: Vec<Further>,
     /// What the call has that the program which serves it was not traced from.
     pub stale: Option<Difference>,
+    /// What else its body reads that was another when that program was traced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stale_beside: Vec<Difference>,
     /// What became of its repair when it was tried on the model, if it was.
     pub tried: Option<Tried>,
     /// Why it was not, if there is a key near to the call.
@@ -176,7 +193,7 @@ impl ExplainedCall {
     /// Whether XLA compiled something for it.
     #[must_use]
     pub fn compiles(&self) -> bool {
-        missed(&self.observed).contains(Layer::Compile)
+        self.transformed == Some(Transformed::Compiled) || missed(&self.observed).contains(Layer::Compile)
     }
 
     /// The explanation of the layer that matters: of the trace if the body ran, of what is lowered anew if the fast path has another
@@ -359,8 +376,8 @@ impl Explained {
             before.push(last.insert(function, i));
             let described = |i: usize| recording.described(&recorded_calls, i);
             // What was only traced left no program that a call could do without.
-            let is_traced_only =
-                described(i).is_some_and(|call| matches!(call.via, Via::Trace | Via::EvalShape | Via::MakeJaxpr));
+            let is_traced_only = recorded.transformed.is_some()
+                || described(i).is_some_and(|call| matches!(call.via, Via::Trace | Via::EvalShape | Via::MakeJaxpr));
             let is_new = known.insert(function);
             if !is_new && !ran.contains(&function) {
                 after_failures.insert(i);
@@ -380,6 +397,7 @@ impl Explained {
                 like: same.map_or(i + 1, |before| calls[before].like),
                 observed: recorded.observed.verdict(),
                 seconds: recorded.seconds,
+                transformed: recorded.transformed,
                 predicted: None,
                 unpredicted: given.as_ref().err().cloned(),
                 after_unpredicted: None,
@@ -390,6 +408,7 @@ impl Explained {
                 alike: None,
                 further: Vec::new(),
                 stale: None,
+                stale_beside: Vec::new(),
                 tried: None,
                 untried: None,
             });
@@ -549,7 +568,7 @@ fn predict(
                     Verdict::Missed(missed) if recorded.ran_into_an_error(&missed) => call.observed.clone(),
                     verdict => verdict,
                 });
-                call.stale = prediction.stale;
+                (call.stale, call.stale_beside) = (prediction.stale, prediction.stale_beside);
                 let found =
                     prediction.explanations.into_iter().map(|model::Explanation { layer, nearest, differences }| {
                         Explanation { layer, nearest: made[nearest - 1], differences }

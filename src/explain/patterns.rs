@@ -123,10 +123,12 @@ fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>>
     match habit.sign {
         Sign::Stale | Sign::Changed | Sign::PerhapsStale | Sign::PerhapsPromoted | Sign::RaisesAlone => {
             let stale = |call: &&'e ExplainedCall| {
-                let difference = call.stale.as_ref().filter(|_| call.is_predicted())?;
-                Some((*call, vec![(difference, None)])).filter(|_| sign_of(difference) == Some(habit.sign))
+                let call = *call;
+                let found = call.stale.iter().chain(&call.stale_beside).filter(move |_| call.is_predicted());
+                let found = found.filter(|difference| sign_of(difference) == Some(habit.sign));
+                found.map(move |difference| (call, vec![(difference, None)]))
             };
-            Some(calls.iter().filter_map(stale).collect()).filter(|seen: &Vec<_>| !seen.is_empty())
+            Some(calls.iter().flat_map(stale).collect()).filter(|seen: &Vec<_>| !seen.is_empty())
         }
         Sign::Repeats => Some(calls.iter().filter_map(missing).collect()).filter(|seen: &Vec<_>| seen.len() >= 2),
         Sign::NewEachTime => {

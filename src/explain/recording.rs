@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde::Deserialize;
 
+use super::Transformed;
 use super::inside::reference;
 use super::outside::unnumbered;
 use crate::case::{Call, Class, ClearScope, Effect, Form, Layer, LayerSet, Name, Value, Via, Wrapper, text};
@@ -209,6 +210,7 @@ impl Outline {
             again: None,
             unrecorded,
             seconds: None,
+            transformed: None,
             observed,
         };
         CallLine {
@@ -304,6 +306,9 @@ pub struct Recorded {
     /// Seconds that jax says it took to trace, lower and compile it.
     #[serde(default)]
     pub seconds: Option<f64>,
+    /// What became of what a transformation around it makes of it, of which the model says nothing.
+    #[serde(default)]
+    pub transformed: Option<Transformed>,
     /// What it did.
     #[serde(flatten)]
     pub observed: CallObservation,

@@ -6,6 +6,7 @@ use super::ambient::Ambient;
 use super::arguments::{Arguments, Invocation, is_mapped, is_split_explicitly, refused, sort};
 use super::called;
 use super::compiled::Compiled;
+use super::digest::Digest;
 use super::flatten::is_unsortable;
 use super::generation::is_kept;
 use super::key::Ingredients;
@@ -118,12 +119,16 @@ impl Simulation<'_> {
         if let Some(unknown) = self.unknown.take() {
             return Err(unknown);
         }
-        let mut stale = None;
+        let (mut stale, mut stale_beside) = (None, Vec::new());
         let mut returned = call.returns.as_ref().map(|returns| self.stated(returns)).transpose()?;
         if let (Ok(served), Ok(whole)) = (&outcome, &ingredients) {
             if let Some(program) = served.program {
                 let now = Ingredients { function, ..*whole };
                 stale = self.stale(program, served.is_new, &now, call.raises.as_deref());
+                if self.explains && stale.is_some() && !served.is_new {
+                    let also = Digest::of(&now);
+                    stale_beside = also.changes(self.digest(program)).filter(|it| Some(it) != stale.as_ref()).collect();
+                }
             }
             match (call.via, served.program) {
                 (Via::Call | Via::Vmap, _) if !bypassed => self.gone.donate(whole.arguments, ambient),
@@ -142,7 +147,7 @@ impl Simulation<'_> {
         self.names.returned(returned);
         let verdict =
             outcome.map_or_else(|Raised(class)| Verdict::Error(class), |Served { missed, .. }| Verdict::Missed(missed));
-        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale })
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale, stale_beside })
     }
 
     fn knows_options(&self, asked: &JitOptions, options: &JitOptions) -> Result<(), ModelError> {

@@ -215,6 +215,6 @@ impl Simulation<'_> {
         }
         self.names.returned(returned);
         let verdict = outcome.map_or_else(|Raised(class)| Verdict::Error(class), |()| Verdict::HIT);
-        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale })
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale, stale_beside: Vec::new() })
     }
 }

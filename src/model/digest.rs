@@ -90,7 +90,7 @@ impl Digest {
     /// that is only written otherwise.
     pub fn difference(&self, traced: &Self) -> Option<Difference> {
         if self.is_plainly(traced) {
-            return self.change(traced);
+            return self.changes(traced).next();
         }
         let [all, then_all] = [self, traced].map(Self::all);
         let differing = || all.iter().zip(&then_all).filter(|(now, then)| now != then);
@@ -109,9 +109,9 @@ impl Digest {
         })
     }
 
-    /// The first thing that the body reads of an object and that was another when it was traced.
-    fn change(&self, traced: &Self) -> Option<Difference> {
-        self.reads.iter().find_map(|(path, now)| {
+    /// What the body reads of objects and that was another when it was traced.
+    pub fn changes<'d>(&'d self, traced: &'d Self) -> impl Iterator<Item = Difference> + 'd {
+        self.reads.iter().filter_map(|(path, now)| {
             let (_, then) = traced.reads.iter().find(|(known, then)| known == path && then != now)?;
             Some(Difference::new(path.clone(), CHANGED, then.clone(), now.clone()))
         })

@@ -71,7 +71,7 @@ impl Simulation<'_> {
         let returned = call.returns.as_ref().map(|returns| self.stated(returns)).transpose()?;
         self.names.returned(returned);
         // What a loop returns is its carry, which doesn't say which trace it is from: no target compares it.
-        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale: None })
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale: None, stale_beside: Vec::new() })
     }
 
     /// The layers that an eager call misses.

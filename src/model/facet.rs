@@ -163,9 +163,12 @@ impl fmt::Display for Facet<'_> {
     }
 }
 
+/// The component of a leaf that is its shape.
+pub(super) const SHAPE: &str = "shape";
+
 pub(super) fn leaf_word(component: LeafComponent) -> &'static str {
     match component {
-        LeafComponent::Shape => "shape",
+        LeafComponent::Shape => SHAPE,
         LeafComponent::CanonicalDtype => "dtype",
         LeafComponent::WeakType => "weak_type",
         LeafComponent::Sharding | LeafComponent::WrittenSharding => "sharding",

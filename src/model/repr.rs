@@ -53,7 +53,7 @@ pub fn repr(obj: &Obj) -> String {
             let value = value.borrow();
             let written = match &**value {
                 // What a recording says of a nan, which is one of many.
-                Kind::Str(text) if class.name.as_str() == "float" => return text.to_string(),
+                Kind::Str(text) if class.name.as_str() == "float__2" => return text.to_string(),
                 // What it says of a container.
                 Kind::Str(text) if text.is_empty() || text.starts_with(['{', '[', '(']) => Some(&**text),
                 _ => description(&value),

@@ -7,7 +7,8 @@ use std::rc::{Rc, Weak};
 use smallvec::SmallVec;
 
 use super::apart::told_apart;
-use super::difference::{Difference, leave_out_what_is_inside};
+use super::difference::{Difference, STATIC_VALUE, leave_out_what_is_inside};
+use super::facet::SHAPE;
 use super::key::Key;
 use super::object::{Kind, Obj, Raised};
 use super::parts::PROGRAM;
@@ -22,8 +23,9 @@ pub struct Program(pub u64);
 pub const NEVER_FAST: Program = Program(0);
 
 /// How far a key is from another: whether its call left no program, or none below the trace, whether all that differs is the program
-/// above, or that does, how far its function is from being the same, and how much differs.
-type Rank = ((bool, bool, bool, bool, u8, Reverse<usize>), usize);
+/// above, or that does, how far its function is from being the same, and how much differs, and how much of that is often meant, shapes and
+/// static values: of two calls that differ in one thing each, the other one is nearer.
+type Rank = ((bool, bool, bool, bool, u8, Reverse<usize>), (usize, usize));
 
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
 const LOOKED_AT: usize = 256;
@@ -281,10 +283,13 @@ impl Entries {
                 let left_nothing = program == NEVER_FAST;
                 let rank = (
                     (left_nothing, is_traced_alone, says_nothing, is_of_another_trace, of_another, Reverse(alike)),
-                    far,
+                    (
+                        far,
+                        differences.iter().filter(|found| [SHAPE, STATIC_VALUE].contains(&&*found.component)).count(),
+                    ),
                 );
                 leave_out_what_is_inside(&mut differences);
-                let is_all_but_equal = rank == ((false, false, false, false, 0, Reverse(0)), 1);
+                let is_all_but_equal = rank == ((false, false, false, false, 0, Reverse(0)), (1, 0));
                 let is_nearer = nearest.as_ref().is_none_or(|(known, Nearest { call, differences: beside, .. })| {
                     let is_like = rank.0 == known.0;
                     // However much a part has lost, another key that differs in it and elsewhere is farther.

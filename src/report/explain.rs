@@ -11,8 +11,8 @@ use super::text::Style;
 use crate::case::text::to_json;
 use crate::case::{Layer, Verdict};
 use crate::explain::{
-    Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Tried, listed, located, numbered,
-    seconds,
+    Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Transformed, Tried, listed,
+    located, numbered, seconds,
 };
 use crate::model::Difference;
 use crate::spec::Sign;
@@ -135,7 +135,7 @@ fn groups(explained: &Explained) -> Vec<Group<'_>> {
         let further: IndexSet<_> = further.collect();
         let (places, further) = (places.into_iter().collect::<Vec<_>>(), further.into_iter().collect::<Vec<_>>());
         let places = (places, further, call.alike.is_some());
-        let did = (&call.observed, &call.predicted, &call.unpredicted);
+        let did = (&call.observed, call.transformed, &call.predicted, &call.unpredicted);
         groups.entry((call.place(), did, places)).or_default().push(call);
     }
     groups.into_values().map(Group).collect()
@@ -154,7 +154,7 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
     let from: Vec<_> = from.into_iter().collect();
     let from = if from.is_empty() { String::new() } else { format!(", called at {}", listed(&from, SHOWN)) };
     let _ = write!(text, "{bold}{}{end}{place}{from}\n  {} ", call.name, numbered(&numbers));
-    let _ = writeln!(text, "{bad}{}{end}", what(&call.observed));
+    let _ = writeln!(text, "{bad}{}{end}", did(call));
     if let Some(explanation) = call.explanation() {
         let alike = if group.0.len() > 1 { " or the like" } else { "" };
         let made = call.alike.map(|number| format!("; what call {number} had was made alike")).unwrap_or_default();
@@ -340,6 +340,16 @@ pub(super) fn what(verdict: &Verdict) -> String {
     }
 }
 
+/// The same of a call, which can be one under a transformation.
+pub(super) fn did(call: &ExplainedCall) -> String {
+    let did = what(&call.observed);
+    match call.transformed {
+        Some(Transformed::Compiled) => format!("{did}, and compiled what a transformation makes of it"),
+        Some(Transformed::Found) => format!("{did} under a transformation"),
+        None => did,
+    }
+}
+
 fn row(call: &ExplainedCall, difference: &Difference) -> (String, String, String) {
     let Difference { component, before, after, .. } = difference;
     let change = match after.strip_prefix(ANOTHER) {
@@ -443,8 +453,17 @@ pub(super) fn compiled_beside(explained: &Explained) -> Option<String> {
     });
     let lines: Vec<_> = lines.collect();
     let what = counted(all, "compile");
+    // A program's own function is run backwards once its call has ended.
+    let transformed: IndexSet<&str> =
+        explained.calls.iter().filter(|call| call.transformed.is_some()).map(|call| &*call.name).collect();
+    let is_backward =
+        explained.beside.iter().flat_map(|line| line.names.keys()).any(|name| transformed.contains(&**name));
+    let backward = if is_backward { ", and of gradients" } else { "" };
     (all > 0).then(|| {
-        format!("{what} beside the calls, of what jax and libraries jit themselves: {}", listed(&lines, SHOWN))
+        format!(
+            "{what} beside the calls, of what jax and libraries jit themselves{backward}: {}",
+            listed(&lines, SHOWN)
+        )
     })
 }
 

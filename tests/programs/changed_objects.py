@@ -208,3 +208,29 @@ agent = Agent(0.5)
 print(asked(agent, jnp.ones(3)))
 agent.gain = 0.25
 print(asked(agent, jnp.ones(3)))
+
+
+class State:
+    """One is made of the other in each step."""
+
+    def __init__(self, apply, count):
+        self.apply, self.count = apply, count
+
+
+class Net:
+    def __init__(self):
+        self.state, self.rate, self.shift = State(lambda w: w * 2, 0), 0.5, 1.0
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def forward(self, w):
+        return self.state.apply(w) * self.rate + self.shift
+
+
+net = Net()
+for _ in range(2):
+    print(net.forward(jnp.ones(3))[0])
+    net.state = State(net.state.apply, net.state.count + 1)
+net.rate = 0.25
+print(net.forward(jnp.ones(3))[0])
+net.shift = 0.0
+print(net.forward(jnp.ones(3))[0])

@@ -26,6 +26,17 @@ print(uses_some(x, {"a": at_home(x), "b": x}, x))
 # What isn't there is read by nothing.
 print(uses_some(x, {"a": x, "b": x}, 2**40 if jax.config.jax_enable_x64 else 7))
 
+
+
+@jax.jit
+def jits_inside(unused, step, key):
+    return step + 1, jax.random.uniform(key)
+
+
+# What lowering jits for the body is no program of the call's.
+step, _ = jits_inside(x, 0, jax.random.key(0))
+print(jits_inside(x, step, jax.random.key(0)))
+
 kept = jax.jit(lambda x, y: x, keep_unused=True)
 print(kept(x, x), kept(x, at_home(x)))
 

@@ -173,7 +173,7 @@ fn what_is_made_anew_is_told_apart(#[case] object: &str, #[case] cause: &str, #[
 
 /// A static value that a case has no words for is said as Python writes it.
 #[rstest]
-#[case::nan("float", ["nan", "nan (2)"], "static value at s: nan (2) was nan", "static-nan")]
+#[case::nan("float__2", ["nan", "nan (2)"], "static value at s: nan (2) was nan", "static-nan")]
 #[case::nothing("frozenset", ["{'a'}", ""], "static value at s: frozenset() was frozenset({'a'})", "static-argument")]
 #[case::attributes("Rule", ["rate=1", "rate=2"], "static value at s: Rule(rate=2) was Rule(rate=1)", "static-argument")]
 fn a_static_value_has_a_text(
@@ -355,6 +355,13 @@ fn a_seed_beside_a_key(#[case] before: &str, #[case] after: &str, #[case] causes
 /// Of two calls that differ in one thing each the nearer one is that whose value is of the same kind; and flags are counted one by one.
 #[rstest]
 #[case::a_type(["4", "8", "4.0"], [STATIC; 3], "static type at s: 4.0 was 4", "another-static-type")]
+#[case::a_shape([r#""~f32[3]""#, r#""f32[8]""#, r#""f32[3]""#], [""; 3], "weak_type at s: false was true", "weak-type-lost")]
+#[case::a_flag_of_the_program(
+    [r#"true, "~f32[]""#, r#"false, "f32[]""#, r#"true, "f32[]""#],
+    [STATIC; 3],
+    "weak_type at t: false was true",
+    "weak-type-lost"
+)]
 #[case::a_kind(["3", r#"{"str": "a"}"#, "5"], [STATIC; 3], "static value at s: 5 was 3", "static-argument-number")]
 #[case::a_number(["0", r#""f32[3]""#, "0.5"], [""; 3], "dtype at s: f32 (a Python float) was i32 (a Python int)", "another-kind-of-number")]
 #[case::a_flag(

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::common::{NEWEST, SPEC};
 
 /// The rules whose calls a recording says in other words, of which implementations these pairs show it, and why.
-const SAID_OTHERWISE: [(&str, &[&str], &str); 14] = [
+const SAID_OTHERWISE: [(&str, &[&str], &str); 13] = [
     (
         "array-avals-smallest-numpy-scalar",
         &["jax.jit", "equinox.filter_jit"],
@@ -54,16 +54,10 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 14] = [
         &["jax.jit", "equinox.filter_jit"],
         "what is changed in its place was something else in the calls before",
     ),
-    (
-        "static-hashing-namedtuple-and-tuple-below-the-top",
-        &["jax.jit"],
-        "a subclass of tuple is an object like any other",
-    ),
 ];
 
 /// Why a call has no words at all.
-const UNSAID: [&str; 3] =
-    ["recording what surrounds the call", "while the arguments were looked at", "there is no class `Metres"];
+const UNSAID: [&str; 2] = ["recording what surrounds the call", "while the arguments were looked at"];
 
 /// What scripts end with that do what they say: a stale hit is one; and which flags there are, with which values, says the target, of
 /// which there is none where pairs are only printed.

@@ -196,6 +196,35 @@ fn a_program_from_a_file_is_loaded(#[values(NEWEST, "0.4.30")] version: &str) {
     assert_eq!(compiled, [true, false, true], "{}", text(&explained, Style::PLAIN));
 }
 
+/// A jitted function that is called under jax.grad, jax.vmap and the like is a call whose body ran or didn't.
+#[rstest]
+fn what_is_transformed_is_recorded(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("transformed", version);
+    let transformed = explained.calls.iter().filter(|call| call.transformed.is_some()).count();
+    assert_eq!((explained.calls.len(), transformed), (42, 38), "{}", text(&explained, Style::PLAIN));
+    let again = explained.calls.iter().filter(|call| call.is_again() && call.compiles());
+    let causes = again.map(|call| {
+        let causes: Vec<_> = call.advice.iter().flatten().map(|advice| advice.cause.as_str()).collect();
+        (call.number, causes.join(", "))
+    });
+    let expected = [
+        (26, "a-single-number-now, weak-type-gained"),
+        (27, "another-kind-of-number"),
+        (28, "another-shape, another-shape"),
+        (29, "flags"),
+        (32, "a-static-argument-more"),
+        (33, "object-without-equality"),
+        (40, "another-shape"),
+        (41, "another-shape"),
+        (42, "another-shape"),
+    ];
+    assert!(causes.eq(expected.map(|(call, causes)| (call, causes.to_owned()))), "{}", text(&explained, Style::PLAIN));
+    let stale: Vec<_> = explained.patterns.iter().map(|it| (it.id.as_str(), &it.calls[..])).collect();
+    assert_eq!(stale, [("unseen-attribute", &[31][..])]);
+    let said = text(&explained, Style::PLAIN);
+    assert!(said.contains("call 27 traced again, and compiled what a transformation makes of it"), "{said}");
+}
+
 /// A function that is called after a wrapper of it was is called for the first time.
 #[rstest]
 fn what_is_jitted_twice_is_two_functions(#[values(NEWEST, "0.4.30")] version: &str) {

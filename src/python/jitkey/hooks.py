@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 from jax._src import pjit, source_info_util, traceback_util, util
-from jax._src.interpreters import pxla
+from jax._src.interpreters import mlir, pxla
 
 from .imports import when_imported
 from .objects import A_JIT
 from .observe import CONVERSIONS, EVENTS, HELPERS, LOADED, TIMES_THE_LOOK_UP, TRACED, name_of
 from .script import without_own
-from .source import is_outside
+from .source import is_outside, is_transformed
 
 if TYPE_CHECKING:
     from .recorder import Recording
@@ -50,6 +50,8 @@ class Local(threading.local):
     """The kind of effect that keeps the call off the fast path."""
     inferring = 0
     """How many frames of `_infer_params` are open: what is traced outside of them is no body of the program's."""
+    lowering = 0
+    """How many jaxprs are lowered, for which jax can jit some more."""
     inferred: str | None = None
     """The function that was handed to Python last, outside of the recorded calls: events have no names before jax 0.6."""
     in_loop = False
@@ -122,7 +124,8 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
         recording = active
         if recording is None or jax.config.jax_disable_jit:
             return original(self, *args, **kwargs)
-        if not is_outside():
+        is_under = not is_outside()
+        if is_under and (local.inside or via != "call" or not is_transformed()):
             made = original(self, *args, **kwargs)
             if not local.describing:
                 recording.traced(api, self, args, kwargs, via)
@@ -130,7 +133,7 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
         if local.inside:
             return original(self, *args, **kwargs)
         try:
-            return recording.call(api, self, args, kwargs, original, via)
+            return recording.call(api, self, args, kwargs, original, "transformed" if is_under else via)
         except BaseException as error:
             error.__traceback__ = without_own(error.__traceback__)
             raise error
@@ -245,6 +248,18 @@ def _pruning_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
     return hook
 
 
+def _lowering_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        local.lowering += 1
+        try:
+            return original(*args, **kwargs)
+        finally:
+            local.lowering -= 1
+
+    return hook
+
+
 def unused() -> list[int]:
     """The numbers of the leaves that the program of the call that has just been made doesn't have, as far as that was seen."""
     traced, local.traced = local.traced, None
@@ -338,7 +353,7 @@ def install() -> None:
                 made = profiled(lambda: infer_params(*args, **kwargs))
             finally:
                 local.inferring -= 1
-            if not local.inferring and not local.in_loop:
+            if not (local.inferring or local.lowering or local.in_loop):
                 local.traced = _jaxpr_of(made)
             return made
 
@@ -346,6 +361,8 @@ def install() -> None:
         stages: Any = jax.stages
         stages.Traced.lower = _stage_hooked(stages.Traced.lower, "lower")
         stages.Lowered.compile = _stage_hooked(stages.Lowered.compile, "compile")
+        to_mlir: Any = mlir
+        to_mlir.lower_jaxpr_to_module = _lowering_hooked(mlir.lower_jaxpr_to_module)
         lowering: Any = pxla
         if hasattr(lowering, "prune_unused_inputs"):
             lowering.prune_unused_inputs = _pruning_hooked(lowering.prune_unused_inputs)

@@ -25,7 +25,7 @@ from .graphs import Graphs, is_graph, is_node_def, is_split
 from .options import has_options, jit_options
 from .outside import Outside
 from .parameters import NAME, params_of
-from .record import equal, is_axis, is_module, placement, tracer, written_aval
+from .record import DICTS, equal, is_axis, is_module, placement, tracer, written_aval
 from .settings import of_frozen_config
 from .source import NOTHING, body, compared, function_text, held_by, is_by_identity, is_of_dataclasses, is_outside, own_name, stored
 from .texts import identity_text, is_plain, text_of, value_text
@@ -204,17 +204,20 @@ class Objects(Graphs):
             return {"parsed": text}
         if type(value) is bytes and value.isascii() and value.decode().isprintable():
             return {"bytes": value.decode()}
-        if isinstance(value, (int, str)) and _is_compared_as(value, int if isinstance(value, int) else str):
+        if any(isinstance(value, base) and _is_compared_as(value, base) for base in (int, str, float)):
             return self._instance(value)
-        if type(value) in (tuple, list) or (type(value) is dict and all(type(key) is str for key in value)):
+        if type(value) in (tuple, list) or (type(value) in DICTS and all(type(key) is str for key in value)):
             # Compared part by part, each by identity first.
-            if type(value) is dict:
-                return {"dict": {key: self._named(part) for key, part in value.items()}}
+            if type(value) in DICTS:
+                return {DICTS[type(value)]: {key: self._named(part) for key, part in value.items()}}
             parts = [self._named(part) for part in value]
             return {"tuple": parts} if type(value) is tuple else parts
         if isinstance(value, tuple) and hasattr(value, "_fields") and type(value).__eq__ is tuple.__eq__:
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
+        if isinstance(value, tuple) and _is_compared_as(value, tuple):
+            form = {"subclass": {"of": "tuple"}}
+            return {"new": {"class": self._class(value, form), "value": {"tuple": [self._named(part) for part in value]}}}
         if is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes), "", [], {}, is_node=False)
         if is_node_def(value):

@@ -10,7 +10,7 @@ from typing import Any
 from .objects import is_open
 from .settings import holding, is_namespace, of_frozen_config
 from .source import NOTHING, Owner, held_by, is_by_identity
-from .taken import CONTAINERS, part_of
+from .taken import CONTAINERS, read_by
 from .texts import array_text, is_array, is_plain
 from .wrappers import Wrapper
 
@@ -118,9 +118,8 @@ class Reads:
     def _described(
         self, value: Any, attributes: tuple[str, ...], called: str, *, is_identity: bool, place: Hashable
     ) -> Iterator[tuple[str, str]]:
-        for path in attributes:
-            part = part_of(value, path)
-            if part is not NOTHING and (is_identity or is_plain(part)):
+        for path, part in read_by(value, attributes).items():
+            if is_identity or is_plain(part):
                 name = f"{called}{path}" if path.startswith("[") else f"{called}.{path}"
                 yield name, self._text((id(value) if place is None else place, path), part)
 

@@ -24,6 +24,12 @@ from .dtypes import dtype_name
 from .errors import Unsupported
 from .source import NOTHING, held_by, stored
 
+DICTS = {dict: "dict", collections.OrderedDict: "ordered_dict"}
+"""What cases call the classes of dicts."""
+
+BASES = ("str", "int", "float", "tuple", "list", "dict")
+"""What a subclass is one of, where cases have no class of that name."""
+
 _IMPLEMENTATIONS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
 
 
@@ -38,7 +44,7 @@ class Recorder:
         self._names: dict[tuple[type, tuple[str, ...]], str] = {}
         self._stems: dict[str, tuple[str, str]] = {}
         """Where the first class of each name is written."""
-        self._numbers: collections.Counter[str] = collections.Counter()
+        self._numbers: collections.Counter[str] = collections.Counter(BASES)
         """How many classes are called so."""
 
     def call(self, args: tuple[Any, ...]) -> dict[str, Any]:
@@ -75,8 +81,8 @@ class Recorder:
             return self._all(value)
         if kind is tuple:
             return {"tuple": self._all(value)}
-        if kind in (dict, collections.OrderedDict):
-            return {"dict" if kind is dict else "ordered_dict": self._items(value)}
+        if kind in DICTS:
+            return {DICTS[kind]: self._items(value)}
         if kind is collections.defaultdict:
             return {"default_dict": {"factory": self._named(value.default_factory), "items": self._items(value)}}
         if isinstance(value, jax.Array):

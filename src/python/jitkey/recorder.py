@@ -51,8 +51,12 @@ PATIENCE = 2.0
 this thread."""
 LOOP_OPTIONS = ("reverse", "unroll")
 """Options of loops that a case has words for."""
-GOES_TO = {"trace": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
-"""The layers to which what is done ahead of time goes."""
+GOES_TO = {"trace": {"trace"}, "transformed": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
+"""The layers to which what is done ahead of time goes, and those of the function itself under a transformation, which compiles what
+it makes of that."""
+VIAS = {"eval_shape": "trace", "transformed": "trace"}
+"""What cases call a use that they have no word for. The wrapper's own `eval_shape` traces its function as `trace` does;
+`jax.eval_shape` can trace the wrapper itself."""
 TEXTS = 4096
 """Words of which is known how JSON writes them, at most."""
 _encode = json.JSONEncoder(allow_nan=False).encode
@@ -155,8 +159,7 @@ class Recording:
             line["called"] = wrapped.called
         made = self._watched(
             line,
-            # The wrapper's own `eval_shape` traces its function as `trace` does; `jax.eval_shape` can trace the wrapper itself.
-            lambda: {**self._call_of(api, wrapped, args, kwargs), "via": "trace" if via == "eval_shape" else via, **_said(reads)},
+            lambda: {**self._call_of(api, wrapped, args, kwargs), "via": VIAS.get(via, via), **_said(reads)},
             lambda: original(wrapper, *args, **kwargs),
             wrapped.codes if wrapped.is_run else frozenset(),
             via,
@@ -295,6 +298,8 @@ class Recording:
             raise
         finally:
             missed = local.missed or set()
+            if via == "transformed":
+                line["transformed"] = "compiled" if "compile" in missed else "found"
             # What else is made meanwhile is made for an operation outside of the program.
             missed &= GOES_TO.get(via, missed)
             if local.effect is not None:

@@ -369,6 +369,21 @@ def is_outside() -> bool:
     return state.axis_env == [] and state.trace_stack.stack == [outside] and state.trace_stack.dynamic == outside
 
 
+_TRANSFORMATIONS = {"BatchTrace", "JVPTrace", "LinearizeTrace", "JaxprTrace"}
+
+
+def is_transformed() -> bool:
+    """Whether the call is made under `jax.vmap`, `jax.grad` or the like outside of all that is traced: it runs, transformed."""
+    state = getattr(getattr(core, "thread_local_state", None), "trace_state", None)
+    if state is not None and hasattr(core, "EvalTrace"):  # Up to jax 0.4.
+        stack = state.trace_stack
+        return stack.dynamic.trace_type is core.EvalTrace and {main.trace_type.__name__ for main in stack.stack[1:]} <= _TRANSFORMATIONS
+    trace: Any = core.trace_ctx.trace
+    while type(trace).__name__ in _TRANSFORMATIONS:
+        trace = trace.parent_trace
+    return trace is core.eval_trace
+
+
 def is_called_by_program() -> bool:
     """Whether the program makes the call itself, and not jax for it."""
     frame: types.FrameType | None = sys._getframe(1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import jax
 from jax._src import config as jax_config
+from jax._src import core
 
 from . import flags
 from .errors import Unsupported
@@ -28,6 +30,9 @@ class Surroundings:
         self._guards = [jax.config._value_holders[name] for name in GUARDS if name in jax.config._value_holders]
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
+        # What is called first can be called under something that has no words, and would be taken for what surrounds nothing.
+        with contextlib.suppress(Unsupported):
+            self.of_call()
 
     def of_call(self) -> dict[str, Any]:
         """What surrounds the call and isn't as it was when the recording began.
@@ -42,7 +47,7 @@ class Surroundings:
         if key not in self._contexts:
             if len(self._contexts) >= KNOWN:
                 self._contexts.clear()
-            context = self._described(now)
+            context = None if _has_axes() else self._described(now)
             known = [other for other in self._contexts.values() if other is not None]
             self._contexts[key] = None if context in known else context
         found = self._contexts[key]
@@ -84,6 +89,12 @@ class Surroundings:
         if len(of_users) == 1:
             context["user"] = self._static(of_users[0])
         return context
+
+
+def _has_axes() -> bool:
+    """Whether the call is made under a named axis, as `jax.pmap` and `jax.vmap` make them."""
+    context = getattr(core, "trace_ctx", None)
+    return bool(core.thread_local_state.trace_state.axis_env if context is None else context.axis_env.axis_sizes)
 
 
 def _flag(name: str) -> Any:

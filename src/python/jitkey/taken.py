@@ -107,9 +107,28 @@ def _steps(path: str) -> tuple[tuple[bool, Any], ...]:
     return tuple((bool(key), ast.literal_eval(key) if key else name) for key, name in _STEP.findall(path))
 
 
+_FORMS = ("shape", "ndim", "size", "dtype")
+"""What is the same for all arrays of one aval."""
+
+
+def read_by(value: Any, paths: tuple[str, ...]) -> dict[str, Any]:
+    """What an object holds under paths that code takes of it. What a method is called of is read as a whole."""
+    found: dict[str, Any] = {}
+    for path in paths:
+        part = part_of(value, path)
+        *around, (is_item, name) = _steps(path)
+        if part is NOTHING and around and not is_item and name not in _FORMS:
+            inner = path.removesuffix(f".{name}")
+            is_asked_for_items = name == "get" and any(other.startswith(f"{inner}[") for other in paths)
+            path, part = inner, NOTHING if is_asked_for_items else part_of(value, inner)
+        if part is not NOTHING:
+            found[path] = part
+    return found
+
+
 def takes_its_form(step: dis.Instruction | None) -> bool:
     """Whether an instruction takes of what was loaded before it what is the same for all arrays of one aval."""
-    return step is not None and step.opname == "LOAD_ATTR" and step.argval in ("shape", "ndim", "size", "dtype")
+    return step is not None and step.opname == "LOAD_ATTR" and step.argval in _FORMS
 
 
 def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
@@ -149,7 +168,7 @@ def _taken_from(steps: list[dis.Instruction | None], at: int, path: str) -> tupl
                 # It is asked for an item, if it is a dict.
                 taken.add(called)
                 called = f"{path}[{asked!r}]"
-            elif whole or now.argval == "get":
+            elif now.argval == "get":
                 taken.add(whole or "")
             path, at = called, at + 1
         elif key is not None and _is_subscript(steps[at + 1]):

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::case::{Layer, Verdict};
 use crate::explain::{Explained, ExplainedCall, Nearest, Untried};
-use crate::report::explain::{became, nearest, untried, what};
+use crate::report::explain::{became, did, nearest, untried, what};
 
 /// How many differences of one layer are shown.
 const MOST: usize = 60;
@@ -122,7 +122,7 @@ impl Calls {
             function: self.functions.insert_full(function).0,
             from: call.from.as_ref().map(|from| self.text(from)),
             state: state(call),
-            did: self.text(&what(&call.observed)),
+            did: self.text(&did(call)),
             first: call.first,
             again: call.is_again(),
             otherwise: otherwise.map(|predicted| self.text(&what(predicted))),

@@ -1,0 +1,68 @@
+"""Jitted functions that are called under jax.grad, jax.vmap and the like, and by nothing that is traced around them."""
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+x = jnp.ones(3)
+rows = jnp.ones((2, 3))
+
+
+@jax.jit
+def loss(w, x):
+    return (w * x).sum()
+
+
+for _ in range(2):
+    print(jax.grad(loss)(x, x), jax.value_and_grad(loss, argnums=1)(x, x), jax.grad(loss)(x, np.ones(3, np.float32)))
+    print(jax.vmap(loss)(rows, rows), jax.vmap(loss, in_axes=(0, None))(rows, x), jax.vmap(jax.grad(loss))(rows, rows))
+    print(jax.jvp(loss, (x, x), (x, x)), jax.linearize(loss, x, x)[0], jax.vjp(loss, x, x)[1](jnp.float32(1.0)), jax.hessian(loss)(x, x))
+    print(jax.grad(jax.checkpoint(loss))(x, x), jax.grad(lambda w: loss(w, x) + loss(w, w))(x))
+# What the call itself has to do is to lower what is traced, and to compile it.
+print(loss(x, x))
+print(jax.grad(loss)(x, 2.0), jax.grad(loss)(x, 3), jax.vmap(loss)(jnp.ones((2, 4)), jnp.ones((2, 4))))
+with jax.default_matmul_precision("float32"):
+    print(jax.grad(loss)(x, x))
+
+
+class Agent:
+    """Its loss is jitted, and its gradient isn't."""
+
+    def __init__(self):
+        self.discount = 0.5
+
+    @functools.partial(jax.jit, static_argnums=0, static_argnames="mode")
+    def loss(self, params, *, mode="mean"):
+        return getattr(params["w"], mode)() * self.discount
+
+
+agent, params = Agent(), {"w": x, "unused": None}
+print(jax.value_and_grad(agent.loss)(params))
+agent.discount = 0.25
+print(jax.value_and_grad(agent.loss)(params))
+print(jax.value_and_grad(functools.partial(agent.loss, mode="sum"))(params))
+print(jax.value_and_grad(Agent().loss)(params))
+
+net = eqx.nn.MLP(2, 1, 4, 1, key=jax.random.key(0))
+
+
+@eqx.filter_jit
+def error(net, x):
+    return (jax.vmap(net)(x) ** 2).mean()
+
+
+linear = nnx.Linear(2, 1, rngs=nnx.Rngs(0))
+
+
+@nnx.jit
+def size(linear, x):
+    return (linear(x) ** 2).mean()
+
+
+for n in (4, 4, 5):
+    print(eqx.filter_value_and_grad(error)(net, jnp.ones((n, 2)))[0], error(net, jnp.ones((n, 2))))
+    print(nnx.value_and_grad(size)(linear, jnp.ones((n, 2)))[0])
