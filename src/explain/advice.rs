@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::outside::{OBJECT, is_of_a_number, is_of_an_array};
 use super::{ExplainedCall, Further, RecordingError, listed};
+use crate::case::Layer;
 use crate::model::{Difference, X64};
 use crate::spec::{Cause, Spec};
 
@@ -65,7 +66,10 @@ impl<'s> Advisor<'s> {
         let Difference { component, path, before, after, .. } = difference;
         let from = call.from.clone().unwrap_or_default();
         let texts = [&call.api, component, path, before, after, &from];
-        let did_miss = super::missed(&call.observed);
+        let mut did_miss = super::missed(&call.observed);
+        if call.compiles() {
+            did_miss = did_miss.with(Layer::Compile);
+        }
         let at_path = call.differences().iter().filter(|found| found.path == difference.path);
         let beside: Vec<_> =
             at_path.map(|found| format!("{}: {} was {}", found.component, found.after, found.before)).collect();

@@ -91,7 +91,7 @@ pub enum Nearest {
 pub enum Transformed {
     /// XLA compiled it.
     Compiled,
-    /// It was there.
+    /// XLA compiled nothing: it was there, in a file perhaps, or the call raised.
     Found,
 }
 

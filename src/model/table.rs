@@ -30,6 +30,9 @@ type Rank = ((bool, bool, bool, bool, u8, Reverse<usize>), (usize, usize));
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
 const LOOKED_AT: usize = 256;
 
+/// How many more, beside a key that differs in a shape or a static value alone.
+const BESIDE_WHAT_IS_MEANT: usize = 16;
+
 /// The entries of one table of the cache.
 #[derive(Debug, Default)]
 pub struct Entries {
@@ -251,7 +254,7 @@ impl Entries {
         // Those of the last calls come first.
         let mut shelves: Vec<&Shelf> = mine.into_iter().chain(others).collect();
         shelves.sort_by_key(|shelf| Reverse(shelf.entries.last().map(|entry| entry.call)));
-        let mut nearest: Option<(Rank, Nearest)> = None;
+        let (mut nearest, mut left): (Option<(Rank, Nearest)>, usize) = (None, usize::MAX);
         'shelves: for shelf in shelves {
             let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
                 let (before, after) = match owner_of(function).filter(|of| shelf.is_of(of)) {
@@ -289,7 +292,11 @@ impl Entries {
                     ),
                 );
                 leave_out_what_is_inside(&mut differences);
-                let is_all_but_equal = rank == ((false, false, false, false, 0, Reverse(0)), (1, 0));
+                let is_all_but_equal = rank.0 == (false, false, false, false, 0, Reverse(0)) && rank.1.0 == 1;
+                if is_all_but_equal {
+                    // None of the rest, which are of earlier calls, can be nearer, but one that differs in what isn't meant.
+                    left = if rank.1.1 == 0 { 0 } else { left.min(BESIDE_WHAT_IS_MEANT) };
+                }
                 let is_nearer = nearest.as_ref().is_none_or(|(known, Nearest { call, differences: beside, .. })| {
                     let is_like = rank.0 == known.0;
                     // However much a part has lost, another key that differs in it and elsewhere is farther.
@@ -304,10 +311,10 @@ impl Entries {
                 if is_nearer {
                     nearest = Some((rank, Nearest { call: left_by, program, differences }));
                 }
-                if is_all_but_equal {
-                    // The rest are of earlier calls, and none can be nearer.
+                if left == 0 {
                     break 'shelves;
                 }
+                left -= 1;
             }
         }
         Ok(nearest.map(|(_, mut nearest)| {

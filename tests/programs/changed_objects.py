@@ -7,6 +7,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 class Agent:
@@ -234,3 +235,39 @@ net.rate = 0.25
 print(net.forward(jnp.ones(3))[0])
 net.shift = 0.0
 print(net.forward(jnp.ones(3))[0])
+
+
+class Holder:
+    """What it holds is behind a property, or can't be looked into."""
+
+    def __init__(self, rate, net):
+        self._config, self.table, self.forward = Config(rate), np.full(3, rate), net.scale
+
+    @property
+    def config(self):
+        return self._config
+
+
+class Holds:
+    def __init__(self, rate):
+        self.agent = Agent(rate)
+        self.held = Holder(rate, self.agent)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def by_property(self, x):
+        return x * self.held.config.rate
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def by_item(self, x):
+        return x * self.held.table[0]
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def by_method(self, x):
+        return x * self.held.forward()
+
+
+holds = Holds(0.5)
+for rate in (0.5, 0.25):
+    print(holds.by_property(jnp.ones(3))[0], holds.by_item(jnp.ones(3))[0], holds.by_method(jnp.ones(3))[0])
+    # A method of the same object is the same.
+    holds.held = Holder(0.25, holds.agent)

@@ -66,3 +66,14 @@ def size(linear, x):
 for n in (4, 4, 5):
     print(eqx.filter_value_and_grad(error)(net, jnp.ones((n, 2)))[0], error(net, jnp.ones((n, 2))))
     print(nnx.value_and_grad(size)(linear, jnp.ones((n, 2)))[0])
+
+
+@jax.jit
+def target(x):
+    return x.sum()
+
+
+# What the transformation doesn't touch runs as it is.
+print(jax.grad(lambda w: w * target(x))(2.0), target(x))
+for _ in range(3):
+    print(jax.grad(jax.jit(lambda x: (x**2).sum()))(x))

@@ -357,6 +357,16 @@ def test_what_jax_wraps_is_the_programs():
         step(jnp.ones(4))
 
 
+def test_the_gradient_of_a_jitted_function_counts():
+    loss = jax.jit(lambda x: (x**2).sum())
+    with jitkey.assert_no_recompile():
+        for _ in range(2):
+            jax.grad(loss)(jnp.ones(3))
+    with fails("<lambda> .* compiled twice"), jitkey.assert_no_recompile():
+        jax.grad(loss)(jnp.ones(4))
+        jax.grad(loss)(jnp.ones(5))
+
+
 def test_a_call_that_raises_is_no_compile():
     @jax.jit
     def step(x):

@@ -27,7 +27,7 @@ from .imports import when_imported
 from .objects import A_JIT
 from .observe import CONVERSIONS, EVENTS, HELPERS, LOADED, TIMES_THE_LOOK_UP, TRACED, name_of
 from .script import without_own
-from .source import is_outside, is_transformed
+from .source import is_outside, transformed
 
 if TYPE_CHECKING:
     from .recorder import Recording
@@ -125,10 +125,11 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
         if recording is None or jax.config.jax_disable_jit:
             return original(self, *args, **kwargs)
         is_under = not is_outside()
-        if is_under and (local.inside or via != "call" or not is_transformed()):
+        untouched = transformed() if is_under and via == "call" and not local.inside else None
+        if is_under and (untouched is None or not _has_tracers((args, kwargs))):
             made = original(self, *args, **kwargs)
             if not local.describing:
-                recording.traced(api, self, args, kwargs, via)
+                recording.traced(api, self, args, kwargs, untouched or ("lower" if via == "lower" else "trace"))
             return made
         if local.inside:
             return original(self, *args, **kwargs)
@@ -139,6 +140,13 @@ def _hooked(api: str, original: Callable[..., Any], via: str = "call") -> Callab
             raise error
 
     return hook
+
+
+def _has_tracers(tree: Any) -> bool:
+    try:
+        return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(tree))
+    except Exception:  # Flattening runs the program's own code.
+        return True
 
 
 class _OfEach:

@@ -3,6 +3,7 @@ static arguments and of the objects that are called."""
 
 from __future__ import annotations
 
+import types
 from collections.abc import Hashable, Iterator
 from operator import is_
 from typing import Any
@@ -141,6 +142,8 @@ def _token(part: Any) -> Any:
     """What is the same for as long as a part of an object is; that of an object that is none of Python's own is its identity."""
     if is_plain(part):
         return type(part), repr(part)
+    if type(part) is types.MethodType:
+        return f"{id(part.__self__)} {id(part.__func__)}"
     if type(part) in CONTAINERS and _is_plain_within(part, WITHIN) and len(text := repr(part)) <= WHOLE:
         return type(part), text
     return id(part)

@@ -145,7 +145,7 @@ class Recording:
         by = asked_by() if wrapped is not None and via in ("trace", "eval_shape") else None
         if by == "library":
             # It is no call of the program's, and can leave the jaxpr of one of its functions.
-            self.traced(api, wrapper, args, kwargs, via)
+            self.traced(api, wrapper, args, kwargs, "trace")
         if wrapped is None or by is not None:
             return original(wrapper, *args, **kwargs)
         local.inside = True
@@ -171,7 +171,7 @@ class Recording:
         return made
 
     def traced(self, api: str, wrapper: Any, args: Any, kwargs: Any, via: str) -> None:
-        """Records a call that was made inside of a trace, as an aside: the jaxpr that it left serves later calls."""
+        """Records a call that was made inside of a trace, as an aside: what it left, as `via` says, serves later calls."""
         inside, local.inside, local.describing = local.inside, True, True
         try:
             # What is looked at raises whatever it likes, and nothing of that is the program's.
@@ -181,7 +181,7 @@ class Recording:
                     wrapped = self._library(api, wrapper)
                 if wrapped is not None and self._describing.acquire(timeout=PATIENCE):
                     try:
-                        self._describe_traced(api, wrapped, args, kwargs, "lower" if via == "lower" else "trace")
+                        self._describe_traced(api, wrapped, args, kwargs, via)
                     finally:
                         self._describing.release()
         finally:
@@ -298,6 +298,11 @@ class Recording:
             raise
         finally:
             missed = local.missed or set()
+            if via == "transformed" and "error" in line and "trace" not in missed and not line.keys().isdisjoint(("call", "again")):
+                # What is raised by what the transformation makes of it, nothing here can foresee.
+                line.pop("call", None)
+                line.pop("again", None)
+                line["unrecorded"] = "recording what a program under a transformation raises"
             if via == "transformed":
                 line["transformed"] = "compiled" if "compile" in missed else "found"
             # What else is made meanwhile is made for an operation outside of the program.

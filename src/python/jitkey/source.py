@@ -372,16 +372,23 @@ def is_outside() -> bool:
 _TRANSFORMATIONS = {"BatchTrace", "JVPTrace", "LinearizeTrace", "JaxprTrace"}
 
 
-def is_transformed() -> bool:
-    """Whether the call is made under `jax.vmap`, `jax.grad` or the like outside of all that is traced: it runs, transformed."""
+def transformed() -> str | None:
+    """Where the call is made under `jax.vmap`, `jax.grad` or the like, and nothing is traced around that: what becomes of one of which
+    no argument is transformed, in the words of a case. `None` elsewhere."""
     state = getattr(getattr(core, "thread_local_state", None), "trace_state", None)
     if state is not None and hasattr(core, "EvalTrace"):  # Up to jax 0.4.
         stack = state.trace_stack
-        return stack.dynamic.trace_type is core.EvalTrace and {main.trace_type.__name__ for main in stack.stack[1:]} <= _TRANSFORMATIONS
+        around = {main.trace_type.__name__ for main in stack.stack[1:]}
+        return "call" if stack.dynamic.trace_type is core.EvalTrace and around <= _TRANSFORMATIONS else None
     trace: Any = core.trace_ctx.trace
+    around = set()
     while type(trace).__name__ in _TRANSFORMATIONS:
+        around.add(type(trace).__name__)
         trace = trace.parent_trace
-    return trace is core.eval_trace
+    if trace is not core.eval_trace:
+        return None
+    # What has no tangents is handed on to what is around.
+    return "compile" if around <= {"JVPTrace", "LinearizeTrace"} else "trace"
 
 
 def is_called_by_program() -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .settings import is_namespace, of_config, of_namespace, setting
 from .source import NOTHING, body, held_by, is_of_python, of_class, stored
-from .texts import is_plain
+from .texts import is_array, is_plain
 
 DEPTH = 3
 """So many attributes and items of each other are followed."""
@@ -112,18 +112,31 @@ _FORMS = ("shape", "ndim", "size", "dtype")
 
 
 def read_by(value: Any, paths: tuple[str, ...]) -> dict[str, Any]:
-    """What an object holds under paths that code takes of it. What a method is called of is read as a whole."""
+    """What an object holds under paths that code takes of it. What can't be looked into - a method is called of it, its class has a
+    property of that name - stands for what is taken of it; of an array that is its form, where that is taken."""
     found: dict[str, Any] = {}
     for path in paths:
-        part = part_of(value, path)
-        *around, (is_item, name) = _steps(path)
-        if part is NOTHING and around and not is_item and name not in _FORMS:
-            inner = path.removesuffix(f".{name}")
-            is_asked_for_items = name == "get" and any(other.startswith(f"{inner}[") for other in paths)
-            path, part = inner, NOTHING if is_asked_for_items else part_of(value, inner)
-        if part is not NOTHING:
+        part, called = value, ""
+        for is_item, name in _steps(path):
+            inside = (_item if is_item else held_as)(part, name)
+            if inside is not NOTHING:
+                part, called = inside, f"{called}[{name!r}]" if is_item else f"{called}.{name}"
+                continue
+            if is_array(part) and not is_item and name in _FORMS:
+                part = str(getattr(part, name))
+            elif name == "get" and any(other.startswith(f"{called[1:]}[") for other in paths):
+                part = NOTHING
+            elif not is_item and _is_method(type(part), name):
+                path = called[1:]
+            break
+        if called and part is not NOTHING:
             found[path] = part
     return found
+
+
+def _is_method(made: type, name: str) -> bool:
+    found = of_class(made, name)
+    return callable(found) and not isinstance(found, type)
 
 
 def takes_its_form(step: dis.Instruction | None) -> bool:
