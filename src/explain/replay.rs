@@ -75,7 +75,8 @@ impl Replay {
                 call.loaded = line.loaded;
                 // A call that is served at once has the program of one before.
                 let of_wrapper = unused.entry(line.recorded.wrapper.clone()).or_default();
-                if line.recorded.observed.missed.contains(Layer::Dispatch) {
+                let is_known = line.recorded.transformed.is_none() && !line.unused.is_empty();
+                if is_known || line.recorded.observed.missed.contains(Layer::Dispatch) {
                     of_wrapper.clone_from(&line.unused);
                 }
                 call.unused.clone_from(of_wrapper);

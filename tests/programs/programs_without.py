@@ -48,8 +48,14 @@ class Net(eqx.Module):
     unused: jax.Array
 
 
-forward = eqx.filter_jit(lambda net, x: net.w * x)
+def scale(net, x):
+    return net.w * x
+
+
+forward = eqx.filter_jit(scale)
 print(forward(Net(x, x), x), forward(Net(x, at_home(x)), x), forward(Net(at_home(x), x), x))
+# What it was lowered to is there, for another wrapper as well.
+eqx.filter_jit(scale).lower(Net(x, x), x)
 
 
 def plain(x):

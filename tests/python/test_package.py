@@ -254,7 +254,7 @@ def test_what_code_takes_of_a_name():
         return x * it.rate * it.net.gain * it.config["deep"]["n"] + getattr(it, "shift", 0)
 
     of_body = attributes(frozenset([body.__code__]), object, "it")
-    assert of_body == {"total", "rate", "net", "net.gain", "config['deep']['n']", "shift"}
+    assert of_body == {"total", "rate", "net.gain", "config['deep']['n']", "shift"}
 
     def named(it, x):
         own = it
@@ -263,7 +263,7 @@ def test_what_code_takes_of_a_name():
         twice = twice * 2
         return x * own.rate * inner["n"] * inner.deep.m * twice
 
-    inside = {"net", "net.config", "net.config['n']", "net.config.deep", "net.config.deep.m"}
+    inside = {"net.config['n']", "net.config.deep.m"}
     assert attributes(frozenset([named.__code__]), object, "it") == {"rate", "gain", *inside}
 
 
@@ -280,7 +280,7 @@ def test_a_config_object_is_asked_for_what_it_has(tmp_path):
             sized(1.0, ml_collections.FrozenConfigDict(config))
     calls = [line for line in map(json.loads, file.read_text().splitlines()) if "missed" in line]
     said = [call.get("call", {}).get("reads") for call in calls]
-    expected = {"config.rate": "1.0", "config['net']": "<ConfigDict 1>"}
+    expected = {"config.rate": "1.0"}
     assert said[::2] == [{**expected, "config['net'].width": str(width)} for width in (2, 3)]
     assert next(object["new"]["fields"] for object in calls[3]["objects"].values()) == {"width": 3}
 
