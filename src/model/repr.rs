@@ -52,7 +52,7 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Instance { class, value, .. } => {
             let value = value.borrow();
             let written = match &**value {
-                // What a recording says of a nan, which is one of many.
+                // What a recording says of a nan, which is one of many; what is called `float` alone is no class of a case.
                 Kind::Str(text) if class.name.as_str() == "float__2" => return text.to_string(),
                 // What it says of a container.
                 Kind::Str(text) if text.is_empty() || text.starts_with(['{', '[', '(']) => Some(&**text),

@@ -23,8 +23,8 @@ pub struct Program(pub u64);
 pub const NEVER_FAST: Program = Program(0);
 
 /// How far a key is from another: whether its call left no program, or none below the trace, whether all that differs is the program
-/// above, or that does, how far its function is from being the same, and how much differs, and how much of that is often meant, shapes and
-/// static values: of two calls that differ in one thing each, the other one is nearer.
+/// above, or that does, how far its function is from being the same, how much differs, and how much of that is often meant: shapes
+/// and static values.
 type Rank = ((bool, bool, bool, bool, u8, Reverse<usize>), (usize, usize));
 
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.

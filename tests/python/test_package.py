@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 from jitkey import hooks
 from jitkey.stream import Stream
-from jitkey.taken import attributes, items
+from jitkey.taken import attributes, items, read_by
 from jitkey.texts import identity_text
 
 pytest_plugins = ["pytester"]
@@ -265,6 +265,14 @@ def test_what_code_takes_of_a_name():
 
     inside = {"net.config['n']", "net.config.deep.m"}
     assert attributes(frozenset([named.__code__]), object, "it") == {"rate", "gain", *inside}
+
+
+def test_what_stands_for_what_is_behind_it():
+    """A method of what a dict holds reads that; what is asked for by a key alone is that alone."""
+    config = {"net": {"a": 1}, "w": np.ones(3)}
+    assert read_by(config, ("['net'].items",)) == {"['net']": {"a": 1}}
+    assert read_by(config, ("['net'].get", "['net']['a']")) == {"['net']['a']": 1}
+    assert read_by(config, ("['w'].shape",)) == {"['w'].shape": "(3,)"}
 
 
 def test_a_config_object_is_asked_for_what_it_has(tmp_path):

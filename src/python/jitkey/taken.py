@@ -60,15 +60,6 @@ def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | No
     return tuple(sorted(found)) if taken - found <= _WRITES | {"get"} else None
 
 
-def part_of(value: Any, path: str) -> Any:
-    """What an object holds under a path, or its class in the place of it, if that is plain; else `NOTHING`."""
-    for is_item, name in _steps(path):
-        value = (_item if is_item else held_as)(value, name)
-        if value is NOTHING:
-            break
-    return value
-
-
 def held_as(value: Any, attribute: str) -> Any:
     """What an object holds under that name, or its class in the place of it, if that is plain; else `NOTHING`."""
     if is_namespace(value):
@@ -122,12 +113,13 @@ def read_by(value: Any, paths: tuple[str, ...]) -> dict[str, Any]:
             if inside is not NOTHING:
                 part, called = inside, f"{called}[{name!r}]" if is_item else f"{called}.{name}"
                 continue
+            inner = called.removeprefix(".")
             if is_array(part) and not is_item and name in _FORMS:
                 part = str(getattr(part, name))
-            elif name == "get" and any(other.startswith(f"{called[1:]}[") for other in paths):
+            elif name == "get" and any(other.startswith(f"{inner}[") for other in paths):
                 part = NOTHING
             elif not is_item and _is_method(type(part), name):
-                path = called[1:]
+                path = inner
             break
         if called and part is not NOTHING:
             found[path] = part
