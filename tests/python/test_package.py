@@ -270,9 +270,9 @@ def test_what_code_takes_of_a_name():
 def test_what_stands_for_what_is_behind_it():
     """A method of what a dict holds reads that; what is asked for by a key alone is that alone."""
     config = {"net": {"a": 1}, "w": np.ones(3)}
-    assert read_by(config, ("['net'].items",)) == {"['net']": {"a": 1}}
-    assert read_by(config, ("['net'].get", "['net']['a']")) == {"['net']['a']": 1}
-    assert read_by(config, ("['w'].shape",)) == {"['w'].shape": "(3,)"}
+    assert read_by(config, ("['net'].items",), {}) == {"['net']": {"a": 1}}
+    assert read_by(config, ("['net'].get", "['net']['a']"), {}) == {"['net']['a']": 1}
+    assert read_by(config, ("['w'].shape",), {}) == {"['w'].shape": "(3,)"}
 
 
 def test_a_config_object_is_asked_for_what_it_has(tmp_path):

@@ -180,7 +180,8 @@ fn a_program_is_predicted(
         "programs_without",
         "unasked_objects",
         "jitted_branches",
-        "jitted_before"
+        "jitted_before",
+        "served"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,

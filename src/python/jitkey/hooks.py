@@ -46,6 +46,8 @@ class Local(threading.local):
     describing = False
     """Whether a call inside of a trace is looked at."""
     missed: set[str] | None = None
+    begins: Callable[[], None] | None = None
+    """Describes the call, if the fast path doesn't serve it."""
     effect: str | None = None
     """The kind of effect that keeps the call off the fast path."""
     inferring = 0
@@ -71,6 +73,11 @@ class Local(threading.local):
     """What that call's function was traced to, with the number of its leaves."""
     codes: frozenset[types.CodeType] = frozenset()
     """Those of the functions under the call. If there are none, jax's own trace event has to do, which fires for less."""
+
+    def watch(self, codes: frozenset[types.CodeType]) -> None:
+        """From now on the layers are noted that a call of these functions misses."""
+        self.inside, self.missed, self.inferring, self.codes, self.effect, self.beside = True, set(), 0, codes, None, False
+        self.spent, self.traced = (), None
 
 
 local = Local()
@@ -346,8 +353,8 @@ def install() -> None:
         infer_params = pjit._infer_params
 
         def hook(*args: Any, **kwargs: Any) -> Any:
-            missed, name = local.missed, name_of(args[0])
-            if missed is None:
+            name = name_of(args[0])
+            if local.missed is None:
                 # What it jits itself is part of its program.
                 if is_outside():
                     local.inferred = name
@@ -355,7 +362,9 @@ def install() -> None:
             local.beside = name in HELPERS
             if local.beside or (local.in_loop and name in CONVERSIONS):
                 return infer_params(*args, **kwargs)
-            missed.add("dispatch")
+            if local.begins is not None:
+                local.begins()
+            local.missed.add("dispatch")
             local.inferring += 1
             try:
                 made = profiled(lambda: infer_params(*args, **kwargs))

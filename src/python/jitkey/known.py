@@ -139,24 +139,25 @@ class Known:
     """The calls that were described, by their signatures."""
 
     def __init__(self) -> None:
-        self._calls: dict[Any, int] = {}
+        self.calls: dict[Any, tuple[int, frozenset[str]]] = {}
+        """By signature the number, and the objects that the description names."""
         self._using: dict[str, list[Any]] = {}
 
-    def call(self, signature: Signature | None) -> int | None:
-        """The number of the call that had the same."""
+    def call(self, signature: Signature | None) -> tuple[int, frozenset[str]] | None:
+        """The number of the call that had the same, and the objects that its description names."""
         if signature is None:
             return None
         try:
-            return self._calls.get(signature)
+            return self.calls.get(signature)
         except Exception:  # Comparing runs the program's own code.
             return None
 
     def remember(self, signature: Signature, number: int, used: frozenset[str]) -> None:
         """That call `number` had it, whose description names the objects `used`."""
-        if len(self._calls) >= KNOWN:
+        if len(self.calls) >= KNOWN:
             self.forget_all()
         try:
-            self._calls[signature] = number
+            self.calls[signature] = number, used
         except Exception:  # As above.
             return
         for name in used:
@@ -167,9 +168,9 @@ class Known:
         for name in names:
             for key in self._using.pop(name, ()):
                 with contextlib.suppress(Exception):
-                    self._calls.pop(key, None)
+                    self.calls.pop(key, None)
 
     def forget_all(self) -> None:
         """Nothing is known any more."""
-        self._calls.clear()
+        self.calls.clear()
         self._using.clear()

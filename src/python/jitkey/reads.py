@@ -4,12 +4,12 @@ static arguments and of the objects that are called."""
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable, Iterator
-from operator import is_
+from collections.abc import Hashable
 from typing import Any
 
 from .objects import is_open
-from .settings import holding, is_namespace, of_frozen_config
+from .seen import Met, Said, Seen, marked
+from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, held_by, is_by_identity
 from .taken import CONTAINERS, read_by
 from .texts import array_text, is_array, is_plain
@@ -27,12 +27,6 @@ ITEMS, WITHIN = 16, 3
 WHOLE = 400
 """if that takes no more characters."""
 
-PLAIN = frozenset({bool, int, float, str, type(None)})
-"""What is the same if it is equal and of one type."""
-
-Said = tuple[tuple[str, str], ...]
-"""What stands in places, by their paths."""
-
 
 class Reads:
     """What functions read, in words that are others when it is another."""
@@ -40,89 +34,67 @@ class Reads:
     def __init__(self) -> None:
         self._parts: dict[Hashable, dict[Any, int]] = {}
         """The numbers of what places have held."""
-        self._last: dict[tuple[str, tuple[str, ...]], tuple[list[Any], Said]] = {}
-        """What was said of the attributes of an object that is called so, when they were these."""
 
     def of_call(self, wrapped: Wrapper, args: Any, kwargs: Any) -> Said:
         """What the function reads of its variables, of its static arguments and of the objects that it is called with besides."""
         found: Said = ()
-        numbered: dict[str, list[int]] = {}
         try:
             if wrapped.variables.names:
-                found = self._variables(wrapped)
+                for name, value in zip(wrapped.variables.names, wrapped.variables.now(), strict=True):
+                    seen = wrapped.seen.get(name)
+                    if seen is None or not seen.is_all_of(value):
+                        seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
+                    found += seen.said
             if not (wrapped.has_statics or wrapped.has_owners):
                 return found
             opened = list(wrapped.owners()) if wrapped.has_owners else []
-            statics = wrapped.static_values(args, kwargs)
-            opened += [Owner(value, is_by_identity(type(value))) for value in statics if is_open(value) and of_frozen_config(value) is None]
-            for owner in opened:
-                attributes = wrapped.reads(owner)
+            if wrapped.has_statics:
+                statics = wrapped.static_values(args, kwargs)
+                opened += [Owner(one, is_by_identity(type(one))) for one in statics if is_open(one) and of_frozen_config(one) is None]
+                asked = _asked(wrapped, opened)
+            else:
+                # These are the same in each call.
+                asked = wrapped.asked = wrapped.asked or _asked(wrapped, opened)
+            for owner, (called, attributes) in zip(opened, asked, strict=True):
                 if attributes:
-                    called = type(owner.value).__name__
-                    known = numbered.setdefault(called, [])
-                    if id(owner.value) not in known:
-                        known.append(id(owner.value))
-                    number = known.index(id(owner.value))
-                    called = f"{called} ({number + 1})" if number else called
-                    found += self._of_object(owner.value, attributes, called, is_identity=owner.is_identity)
+                    seen = wrapped.seen.get((called, attributes))
+                    if seen is None or not seen.is_all_of(owner.value):
+                        seen = self._of_object(owner.value, attributes, called, id(owner.value), is_identity=owner.is_identity)
+                        wrapped.seen[called, attributes] = seen
+                    found += seen.said
         except Exception:  # What is looked at raises.
             return ()
         return found
 
-    def _variables(self, wrapped: Wrapper) -> Said:
-        """What the variables are that the function reads by name."""
-        values = wrapped.variables.now()
-        now = [(type(value), value) if type(value) in PLAIN else id(value) for value in values]
-        last, said = wrapped.last_variables
-        if now != last:
-            said = [None] * len(now)
-        found: Said = ()
-        for i, (name, value) in enumerate(zip(wrapped.variables.names, values, strict=True)):
-            known = said[i]
-            if known is None:
-                place = wrapped.ref, name
-                # What is asked of an array is what it is.
-                is_space = is_namespace(value)
-                is_object = is_space or (held_by(value) is not None and not is_array(value))
-                attributes = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_object else ()
-                taken = wrapped.items(name) if type(value) in CONTAINERS else None
-                if attributes or taken is not None:
-                    known = self._of_object(value, attributes or taken or (), name, is_identity=True, place=place)
-                else:
-                    # Of a class or a module only what is taken of it can be another.
-                    known = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
-                if not attributes and type(value) not in CONTAINERS:
-                    said[i] = known
-            found += known
-        wrapped.last_variables = now, said
-        return found
+    def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
+        """What a variable is that the function reads by that name."""
+        place = wrapped.ref, name
+        # What is asked of an array is what it is.
+        is_space = is_namespace(value)
+        is_object = is_space or (held_by(value) is not None and not is_array(value))
+        taken: tuple[str, ...] | None = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_object else ()
+        if not taken and type(value) in CONTAINERS:
+            taken = wrapped.items(name)
+        if taken or (taken is not None and type(value) in CONTAINERS):
+            return self._of_object(value, taken, name, place, is_identity=True)
+        # Of a class or a module only what is taken of it can be another.
+        said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
+        return Seen(marked(value), None if type(value) in CONTAINERS else {}, said)
 
-    def _of_object(
-        self, value: Any, attributes: tuple[str, ...], called: str, *, is_identity: bool, place: Hashable = None
-    ) -> Said:
+    def _of_object(self, value: Any, attributes: tuple[str, ...], called: str, place: Hashable, *, is_identity: bool) -> Seen:
         """What an object that is called so holds under these names, by their paths. What can't be said in few words is told from what was
         there before by its number, if a key has the object by its identity: of others that are equal it can't be told. `place` is
         that of an object that can be replaced."""
-        held = holding(value)
-        now = [held.get(path, NOTHING) for path in attributes]
-        last = self._last.get((called, attributes))
-        if last is not None and all(map(is_, now, last[0])):
-            return last[1]
-        said = tuple(self._described(value, attributes, called, is_identity=is_identity, place=place))
-        # What is plain can't change in itself.
-        if all(map(is_plain, now)):
-            if len(self._last) >= PLACES:
-                self._last.clear()
-            self._last[called, attributes] = now, said
-        return said
-
-    def _described(
-        self, value: Any, attributes: tuple[str, ...], called: str, *, is_identity: bool, place: Hashable
-    ) -> Iterator[tuple[str, str]]:
-        for path, part in read_by(value, attributes).items():
+        said: list[tuple[str, str]] = []
+        met: Met = {}
+        # A container can change in itself.
+        is_settled = True
+        for path, part in read_by(value, attributes, met).items():
             if is_identity or is_plain(part):
                 name = f"{called}{path}" if path.startswith("[") else f"{called}.{path}"
-                yield name, self._text((id(value) if place is None else place, path), part)
+                said.append((name, self._text((place, path), part)))
+                is_settled = is_settled and type(part) not in CONTAINERS
+        return Seen(marked(value), met if is_settled else None, tuple(said))
 
     def _text(self, place: Hashable, part: Any) -> str:
         """What stands in a place: what can't be said in few words by its number there."""
@@ -136,6 +108,22 @@ class Reads:
             known.clear()
         number = known.setdefault(token, len(known) + 1)
         return f"<{array_text(part) if is_array(part) else type(part).__name__} {number}>"
+
+
+def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, ...]]]:
+    """What objects are called, those of one class by their numbers, and of what they hold the function speaks."""
+    numbered: dict[str, list[int]] = {}
+    asked = []
+    for owner in opened:
+        called, attributes = type(owner.value).__name__, wrapped.reads(owner)
+        if attributes:
+            known = numbered.setdefault(called, [])
+            if id(owner.value) not in known:
+                known.append(id(owner.value))
+            number = known.index(id(owner.value))
+            called = f"{called} ({number + 1})" if number else called
+        asked.append((called, attributes))
+    return asked
 
 
 def _token(part: Any) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import functools
 import inspect
 import itertools
@@ -28,15 +29,16 @@ import numpy as np
 from jax._src import config as jax_config
 from jax._src.array import ArrayImpl
 
-from . import environment, hooks
+from . import environment, hooks, loops
 from .errors import Unsupported, describe
 from .hooks import local
 from .known import Alike, Known, Signature, is_known_by_type
 from .objects import Objects, taken
 from .observe import LAYERS
 from .parameters import NAME
-from .reads import Reads
+from .reads import Reads, Said
 from .record import is_module
+from .served import FastPath
 from .source import asked_by, caller, code, codes, place, programs_line
 from .stream import Stream
 from .surroundings import Surroundings
@@ -49,8 +51,6 @@ VERSION = 1
 PATIENCE = 2.0
 """Seconds that a call waits while another thread's arguments are looked at, which can run code of the program's that waits for
 this thread."""
-LOOP_OPTIONS = ("reverse", "unroll")
-"""Options of loops that a case has words for."""
 GOES_TO = {"trace": {"trace"}, "transformed": {"trace"}, "eval_shape": {"trace"}, "lower": {"trace", "lower"}}
 """The layers to which what is done ahead of time goes, and those of the function itself under a transformation, which compiles what
 it makes of that."""
@@ -96,6 +96,22 @@ def _twice(leaves: list[Any]) -> set[int]:
     return {key for key, count in counts.items() if count > 1}
 
 
+@dataclasses.dataclass
+class _Call:
+    """A call that is made, and what is to be known of it."""
+
+    line: dict[str, Any]
+    describes: Callable[[], dict[str, Any]]
+    codes: frozenset[types.CodeType]
+    via: str = "call"
+    signs: Callable[[], Signature | None] = lambda: None
+    reads: Callable[[], Said] = tuple
+    learns: Callable[[int, frozenset[str]], None] = lambda number, used: None
+    signature: Signature | None = None
+    used: frozenset[str] = frozenset()
+    """The names of the objects of which its description speaks."""
+
+
 class Recording:
     """A recording under way."""
 
@@ -116,7 +132,7 @@ class Recording:
         self._wrappers: dict[int, Wrapper | None] = {}
         self._libraries: weakref.WeakKeyDictionary[Any, Wrapper | None] = weakref.WeakKeyDictionary()
         self._ended: list[str] = []
-        self._begun = 0
+        self._begun, self._numbers = 0, itertools.count(1)
         self._stages: weakref.WeakKeyDictionary[Any, tuple[str, int]] = weakref.WeakKeyDictionary()
         """What `trace` and `lower` made, with the API and the number of the call, since caches were cleared."""
         self._surroundings = Surroundings(self._objects.static)
@@ -139,35 +155,44 @@ class Recording:
 
     def call(self, api: str, wrapper: Any, args: Any, kwargs: Any, original: Callable[..., Any], via: str = "call") -> Any:
         """Makes the call and records it, if the function is the program's own."""
-        if self.failure is not None:
+        if self._stream.failure is not None:
             return original(wrapper, *args, **kwargs)
-        wrapped = self._wrapper(api, wrapper)
+        wrapped = self._wrappers.get(id(wrapper)) or self._wrapper(api, wrapper)
         by = asked_by() if wrapped is not None and via in ("trace", "eval_shape") else None
         if by == "library":
             # It is no call of the program's, and can leave the jaxpr of one of its functions.
             self.traced(api, wrapper, args, kwargs, "trace")
         if wrapped is None or by is not None:
             return original(wrapper, *args, **kwargs)
+        # What describing runs of the program's own is no call of it.
         local.inside = True
         try:
             reads = self._reads.of_call(wrapped, args, kwargs)
-            signature = self._signature((wrapped.ref, via, reads), wrapped, args, kwargs, by_type=api == "jax.jit")
-        finally:
+            count = wrapped.count(wrapper) if via == "call" else None
+            path = None if count is None else FastPath(wrapped.entries, count, lambda: self._given(wrapped, args, kwargs))
+            again = None if path is None or path.before == 0 else self._call_like(path, wrapped, args, kwargs, reads)
+        except BaseException:
+            # The program was interrupted.
             local.inside = False
-        line: dict[str, Any] = {"api": api, "name": wrapped.name, "at": wrapped.at, "wrapper": wrapped.ref}
-        if wrapped.called is not None:
-            line["called"] = wrapped.called
-        made = self._watched(
-            line,
-            lambda: {**self._call_of(api, wrapped, args, kwargs), "via": VIAS.get(via, via), **_said(reads)},
-            lambda: original(wrapper, *args, **kwargs),
-            wrapped.codes if wrapped.is_run else frozenset(),
-            via,
-            signature,
-            lambda: self._reads.of_call(wrapped, args, kwargs),
-        )
+            raise
+
+        def described() -> _Call:
+            return _Call(
+                dict(wrapped.said),
+                lambda: {**self._call_of(api, wrapped, args, kwargs), "via": VIAS.get(via, via), **_said(reads)},
+                wrapped.codes if wrapped.is_run else frozenset(),
+                via,
+                lambda: self._signature((wrapped.ref, via, reads), wrapped, args, kwargs),
+                lambda: self._reads.of_call(wrapped, args, kwargs),
+                lambda number, used: None if path is None else self._learn(path, wrapped, args, kwargs, reads, number, used),
+            )
+
+        if path is not None and again is not None:
+            return self._served(wrapped, path, again, described, functools.partial(original, wrapper, *args, **kwargs))
+        call = described()
+        made = self._watched(call, functools.partial(original, wrapper, *args, **kwargs))
         if via in ("trace", "lower"):
-            self._stage_is(made, (api, line["number"]))
+            self._stage_is(made, (api, call.line["number"]))
         return made
 
     def traced(self, api: str, wrapper: Any, args: Any, kwargs: Any, via: str) -> None:
@@ -189,7 +214,7 @@ class Recording:
 
     def _describe_traced(self, api: str, wrapped: Wrapper, args: Any, kwargs: Any, via: str) -> None:
         reads = self._reads.of_call(wrapped, args, kwargs)
-        signature = self._signature((wrapped.ref, "inside", via, reads), wrapped, args, kwargs, by_type=api == "jax.jit")
+        signature = self._signature((wrapped.ref, "inside", via, reads), wrapped, args, kwargs)
         self._known.forget(self._objects.dropped)
         if self._known.call(signature) is not None:
             return
@@ -229,18 +254,15 @@ class Recording:
             given = inspect.signature(original).bind(*args, **kwargs)
         except TypeError:
             return original(*args, **kwargs)
-        if name == "switch":
-            functions = list(given.args[1]) if isinstance(given.args[1], (list, tuple)) else []
-        else:
-            # What is given to them can be callable as well: a Module.
-            functions = [value for value in given.args if callable(value)][: 2 if name in ("while_loop", "cond") else 1]
+        functions = loops.functions(name, given)
         last = code(functions[-1]) if functions else None
-        return self._watched(
-            {"api": f"lax.{name}", "name": f"lax.{name}", "at": place(last)},
-            lambda: self._loop_of(given),
-            lambda: hooks.watched_loop(lambda: original(*args, **kwargs), functions),
-            codes(functions),
-        )
+        line = {"api": f"lax.{name}", "name": f"lax.{name}", "at": place(last)}
+        runs = functools.partial(hooks.watched_loop, lambda: original(*args, **kwargs), functions)
+
+        def describes() -> dict[str, Any]:
+            return {**loops.described(given, self._objects), "context": self._surroundings.of_call()}
+
+        return self._watched(_Call(line, describes, codes(functions)), runs)
 
     def abandon(self) -> None:
         """This process is a child of the one that records, and writes nothing; what another thread has locked there stays locked."""
@@ -260,128 +282,201 @@ class Recording:
         self._stages.clear()
         self._write({"clear": scope, "after": self._begun})
 
-    def _watched(
-        self,
-        line: dict[str, Any],
-        describes: Callable[[], dict[str, Any]],
-        runs: Callable[[], Any],
-        codes: frozenset[types.CodeType],
-        via: str = "call",
-        signature: Signature | None = None,
-        reads: Callable[[], tuple[tuple[str, str], ...]] = tuple,
-    ) -> Any:
-        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that. What
-        it reads from outside is said as its trace leaves it, which can count or note what is traced."""
-        # What describing runs of the program's own is no call of it.
+    def _watched(self, call: _Call, runs: Callable[[], Any]) -> Any:
+        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
         local.inside = True
-        line["from"] = caller()
-        used: frozenset[str] = frozenset()
         try:
-            if self._describing.acquire(timeout=PATIENCE):
-                try:
-                    used = self._describe_into(line, describes, signature)
-                finally:
-                    self._describing.release()
-            else:
-                self._begin(line)
-                line["unrecorded"] = "recording it while what another thread passes was looked at"
+            self._begin(call)
         except BaseException:
-            # The program was interrupted.
+            # As above.
             local.inside = False
             raise
-        local.inside, local.missed, local.inferring, local.codes, local.effect, local.beside = True, set(), 0, codes, None, False
-        local.spent, local.traced = (), None
+        local.watch(call.codes)
         try:
             return runs()
         except BaseException as error:
-            line["error"] = describe(error)
+            call.line["error"] = describe(error)
             raise
         finally:
-            missed = local.missed or set()
-            if via == "transformed" and "error" in line and "trace" not in missed and not line.keys().isdisjoint(("call", "again")):
-                # What is raised by what the transformation makes of it, nothing here can foresee.
-                line.pop("call", None)
-                line.pop("again", None)
-                line["unrecorded"] = "recording what a program under a transformation raises"
-            if via == "transformed":
-                line["transformed"] = "compiled" if "compile" in missed else "found"
-            # What else is made meanwhile is made for an operation outside of the program.
-            missed &= GOES_TO.get(via, missed)
-            if local.effect is not None:
-                line["effect"] = local.effect
-            if "loaded" in missed:
-                line["loaded"] = True
-            if left_out := hooks.unused():
-                line["unused"] = left_out
-            local.missed = None
-            try:
-                if "trace" in missed and "call" in line:
-                    line["call"] |= _said(reads())
-            finally:
-                local.inside = False
-            line["missed"] = [layer for layer in LAYERS if layer in missed]
-            if local.spent:
-                line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
-            is_whole = self._write(line)
-            if is_whole and signature is not None and "call" in line and self._describing.acquire(timeout=PATIENCE):
-                try:
-                    self._known.remember(signature, line["number"], used)
-                finally:
-                    self._describing.release()
+            self._end_of(call)
 
-    def _describe_into(
-        self, line: dict[str, Any], describes: Callable[[], dict[str, Any]], signature: Signature | None
-    ) -> frozenset[str]:
-        """Adds to the line what the call is given, or the number of the call that was given the same. Returns the names of the
-        objects of which it speaks."""
-        self._begin(line)
+    def _served(self, wrapped: Wrapper, path: FastPath, again: int, described: Callable[[], _Call], runs: Callable[[], Any]) -> Any:
+        """What `runs` returns, a call that is like that one if the fast path serves it; it is described once it doesn't."""
+        begun: list[_Call] = []
+
+        def begins() -> None:
+            local.begins = local.missed = None
+            begun.append(described())
+            try:
+                self._begin(begun[0])
+            except BaseException:
+                # The program was interrupted.
+                begun[0].line["unrecorded"] = "recording what was interrupted"
+                raise
+            finally:
+                local.watch(begun[0].codes)
+
+        def begins_late() -> None:
+            begins()
+            if wrapped.donates and begun[0].line.pop("call", begun[0].line.pop("again", None)) is not None:
+                begun[0].line["unrecorded"] = "recording what has the buffers of its arguments"
+
+        local.missed, local.begins = set(), begins
+        try:
+            return runs()
+        except BaseException as error:
+            if not begun:
+                begins_late()
+            begun[0].line["error"] = describe(error)
+            raise
+        finally:
+            local.begins = None
+            if not begun and path.has_grown():
+                # Another thread has made an entry meanwhile, which may have served it.
+                begins_late()
+            if begun:
+                self._end_of(begun[0])
+            else:
+                local.missed, local.inside = None, False
+                said = f'"from": {_text(caller())}, "number": {self._next()}, "again": {again}, "missed": []'
+                self.calls += 1
+                self._stream.write(f"{wrapped.written}, {said}}}\n")
+
+    def _begin(self, call: _Call) -> None:
+        line = call.line
+        line["from"] = caller()
+        line["number"] = self._next()
+        call.signature = call.signs()
+        if self._describing.acquire(timeout=PATIENCE):
+            try:
+                self._describe(call)
+            finally:
+                self._describing.release()
+        else:
+            line["unrecorded"] = "recording it while what another thread passes was looked at"
+
+    def _end_of(self, call: _Call) -> None:
+        """Writes down what the call did. What it reads from outside is said as its trace leaves it, which can count or note what is
+        traced."""
+        line, missed = call.line, local.missed or set()
+        if call.via == "transformed" and "error" in line and "trace" not in missed and not line.keys().isdisjoint(("call", "again")):
+            # What is raised by what the transformation makes of it, nothing here can foresee.
+            line.pop("call", None)
+            line.pop("again", None)
+            line["unrecorded"] = "recording what a program under a transformation raises"
+        if call.via == "transformed":
+            line["transformed"] = "compiled" if "compile" in missed else "found"
+        # What else is made meanwhile is made for an operation outside of the program.
+        missed &= GOES_TO.get(call.via, missed)
+        if local.effect is not None:
+            line["effect"] = local.effect
+        if "loaded" in missed:
+            line["loaded"] = True
+        if left_out := hooks.unused():
+            line["unused"] = left_out
+        local.missed = None
+        try:
+            if "trace" in missed and "call" in line:
+                line["call"] |= _said(call.reads())
+        finally:
+            local.inside = False
+        line["missed"] = [layer for layer in LAYERS if layer in missed]
+        if local.spent:
+            line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
+        if self._write(line) and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
+            try:
+                if call.signature is not None and "call" in line:
+                    self._known.remember(call.signature, line["number"], call.used)
+                if "error" not in line:
+                    call.learns(line.get("again", line["number"]), call.used)
+            finally:
+                self._describing.release()
+
+    def _describe(self, call: _Call) -> None:
+        """Adds to the line what the call is given, or the number of the call that was given the same."""
+        line = call.line
         self._known.forget(self._objects.dropped)
-        earlier = self._known.call(signature)
+        earlier = self._known.call(call.signature)
         self._objects.begin()
         if earlier is not None:
-            line["again"] = earlier
+            line["again"], call.used = earlier
         else:
             try:
-                line["call"] = describes()
+                line["call"] = call.describes()
             except Unsupported as error:
                 line["unrecorded"] = str(error)
             except Exception as error:  # What a program passes can raise whatever it likes when it is looked at.
                 line["unrecorded"] = f"{type(error).__name__} while the arguments were looked at"
+            call.used = frozenset(self._objects.used)
         line |= self._objects.news()
         self._known.forget(line.get("dropped", []))
         ended = taken(self._ended)
         if ended:
             line["ended"] = ended
-        return frozenset(self._objects.used)
 
-    def _begin(self, line: dict[str, Any]) -> None:
-        """Numbers the call: lines are written as calls end, which threads do in another order."""
-        with self._writing:
-            self._begun += 1
-            line["number"] = self._begun
+    def _next(self) -> int:
+        """The number of a call: lines are written as calls end, which threads do in another order."""
+        number = self._begun = next(self._numbers)
+        return number
 
-    def _signature(self, what: Any, wrapped: Wrapper, args: Any, kwargs: Any, *, by_type: bool) -> Signature | None:
-        """What calls have in common that are described alike; None if that can't be said quickly. `by_type` leaves out the values
-        of numbers, which are none of the key of a jaxpr that is given them as arrays."""
-        traced, named, parts = args, kwargs, []
+    def _call_like(self, path: FastPath, wrapped: Wrapper, args: Any, kwargs: Any, reads: Said) -> int | None:
+        """The number of a call that is like this one, if the fast path serves it."""
+        if self._objects.dropped:
+            return None
         try:
-            if wrapped.has_statics:
-                numbers, names = wrapped.statics(args)
-                traced = [arg for i, arg in enumerate(args) if i not in numbers]
-                named = {name: arg for name, arg in kwargs.items() if name not in names}
-                parts = [self._leaf_signature(static) for static in wrapped.static_values(args, kwargs)]
-            leaves, treedef = jax.tree_util.tree_flatten((traced, named))
-            if wrapped.donates and _twice(leaves):
+            if wrapped.donates and any([leaf.is_deleted() for leaf in path.parts()[0] if type(leaf) is ArrayImpl]):
                 return None
-            arrays = leaves
-            if list(map(type, leaves)).count(ArrayImpl) < len(leaves):
-                arrays = [leaf for leaf in leaves if type(leaf) is ArrayImpl]
-                parts += [ArrayImpl if type(leaf) is ArrayImpl else self._leaf_signature(leaf, by_type=by_type) for leaf in leaves]
-            parts.append(self._alike.arrays(what, arrays))
-            key = (what, len(args), tuple(kwargs), treedef, tuple(parts), jax_config.trace_context(), self._surroundings.beside())
+            entry = path.entry()
+            earlier = None if entry is None else self._known.calls.get(self._key(path, wrapped, args, kwargs, reads, entry))
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
-        return key
+        return None if earlier is None else earlier[0]
+
+    def _learn(self, path: FastPath, wrapped: Wrapper, args: Any, kwargs: Any, reads: Said, number: int, used: frozenset[str]) -> None:
+        """That the call of that number was served by an entry of the fast path, or made it."""
+        with contextlib.suppress(Exception):  # As above.
+            entry = path.entry_after()
+            if entry is not None:
+                self._known.remember(self._key(path, wrapped, args, kwargs, reads, entry), number, used)
+
+    def _key(self, path: FastPath, wrapped: Wrapper, args: Any, kwargs: Any, reads: Said, entry: int) -> Signature:
+        """What calls have in common that an entry serves and that are described alike: what is static can be equal and another."""
+        if wrapped.is_partition:
+            return wrapped.ref, entry, reads, path.parts()[1]
+        return wrapped.ref, entry, reads, self._of_statics(wrapped, args, kwargs) if wrapped.has_statics else ()
+
+    def _given(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
+        """The leaves of what is traced with their structure, and what is said of the others. Raises `Unsupported` if that can't be said
+        quickly."""
+        traced, named = args, kwargs
+        parts: tuple[Any, ...] = ()
+        if wrapped.has_statics:
+            numbers, names = wrapped.statics(args)
+            traced = [arg for i, arg in enumerate(args) if i not in numbers]
+            named = {name: arg for name, arg in kwargs.items() if name not in names}
+            parts = self._of_statics(wrapped, args, kwargs)
+        leaves, treedef = jax.tree_util.tree_flatten((traced, named))
+        if wrapped.donates and _twice(leaves):
+            raise Unsupported("an array that is given twice")
+        if list(map(type, leaves)).count(ArrayImpl) < len(leaves):
+            # `jax.jit` is given numbers as arrays: their values are none of its key.
+            by_type = not wrapped.is_partition
+            parts += tuple(ArrayImpl if type(leaf) is ArrayImpl else self._leaf_signature(leaf, by_type=by_type) for leaf in leaves)
+        return leaves, treedef, parts
+
+    def _of_statics(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[Any, ...]:
+        """What is said of the static arguments. Raises as `_given`."""
+        return tuple(map(self._leaf_signature, wrapped.static_values(args, kwargs)))
+
+    def _signature(self, what: Any, wrapped: Wrapper, args: Any, kwargs: Any) -> Signature | None:
+        """What calls have in common that are described alike; None if that can't be said quickly."""
+        try:
+            leaves, treedef, parts = self._given(wrapped, args, kwargs)
+            arrays = self._alike.arrays(what, [leaf for leaf in leaves if type(leaf) is ArrayImpl])
+            beside = self._surroundings.beside()
+            return what, len(args), tuple(kwargs), treedef, parts, arrays, jax_config.trace_context(), beside
+        except Exception:  # Flattening, comparing and hashing run the program's own code.
+            return None
 
     def _leaf_signature(self, leaf: Any, *, by_type: bool = False) -> Any:
         """Raises `Unsupported` for what can't be said quickly."""
@@ -430,39 +525,6 @@ class Recording:
             # What the program lets go of is gone.
             self._objects.given = None
 
-    def _loop_of(self, given: inspect.BoundArguments) -> dict[str, Any]:
-        parameters = given.signature.parameters
-        behind = list(parameters).index("length") if "length" in parameters else len(parameters)
-        others = [
-            name
-            for i, (name, parameter) in enumerate(parameters.items())
-            if (i > behind or parameter.kind is parameter.KEYWORD_ONLY)
-            and name in given.arguments
-            and name != "operand"
-            and repr(given.arguments[name]) != repr(parameter.default)
-        ]
-        options = {name: given.arguments[name] for name in others}
-        if type(options.get("batch_size")) is int:
-            # lax.map wraps its function anew each time, whatever it is made to take at once.
-            del options["batch_size"]
-        for name, option in options.items():
-            if name not in LOOP_OPTIONS or type(option) not in (bool, int):
-                raise Unsupported(f"recording the option {name}")
-        self._objects.converts, self._objects.asks = True, False
-        # As a branch was given its only operand once.
-        operand = [given.arguments["operand"]] if "operand" in given.arguments else []
-        given.apply_defaults()
-        args = given.args[:4] if "length" in given.arguments else (*given.args, *operand)
-        written = {"lower": self._bound, "upper": self._bound}
-        # There are more operands than names.
-        named = zip(itertools.chain(parameters, itertools.repeat("")), args, strict=False)
-        values = [written.get(name, self._objects.value)(self._objects.as_called(arg)) for name, arg in named]
-        if any("array_ref" in form for form in self._objects.objects.values() if isinstance(form, dict)):
-            raise Unsupported("recording a loop over a reference")
-        if "cond_fun" in given.arguments:
-            self._objects.returns_a_truth_value(values[0])
-        return {"args": values, "kwargs": options, "context": self._surroundings.of_call()}
-
     def _wrapper(self, api: str, wrapper: Any) -> Wrapper | None:
         """What belongs to the wrapper; None if it is a library's own."""
         key = id(wrapper)
@@ -503,12 +565,6 @@ class Recording:
                 # A program that is killed loses no more than the hits after its last miss.
                 self._stream.flush()
             return whole and self._stream.failure is None
-
-    def _bound(self, value: Any) -> Any:
-        """The bound of a loop: how many steps there are is part of the program, whatever holds the number."""
-        form = self._objects.value(value)
-        is_number = isinstance(value, (jax.Array, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu"
-        return f"{form}={int(value)}" if is_number and isinstance(form, str) else form
 
 
 def _by_name(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import types
-import weakref
-from collections.abc import Mapping
 from typing import Any
 
 from .source import NOTHING, held_by, is_of_program, of_class, stored
@@ -20,18 +18,14 @@ _CONFIGS = {
 _VALUES = ("_value", "_val")
 """The attributes in which what stands there has its value, if it is an object of the library's."""
 
-_places: weakref.WeakKeyDictionary[type, str | None] = weakref.WeakKeyDictionary()
-"""The attribute of each class that was met; None of one of no config."""
-
-
 def of_config(value: Any) -> dict[Any, Any] | None:
     """What a library's config object is asked for, by name; None of anything else."""
-    made = type(value)
-    if made not in _places:
-        found = (_CONFIGS.get((_library(base), base.__name__)) for base in made.__mro__)
-        _places[made] = next((place for place in found if place is not None), None)
-    place = _places[made]
-    inside = None if place is None else (held_by(value) or {}).get(place)
+    held = held_by(value)
+    if held is None or held.keys().isdisjoint(_CONFIGS.values()):
+        return None
+    places = (_CONFIGS.get((_library(base), base.__name__)) for base in type(value).__mro__)
+    place = next((place for place in places if place is not None), None)
+    inside = None if place is None else held.get(place)
     return inside if type(inside) is dict else None
 
 
@@ -46,14 +40,6 @@ def setting(config: dict[Any, Any], name: Any) -> Any:
     part = config.get(name, NOTHING)
     held = held_by(part) if any(_library(type(part)) == library for library, _ in _CONFIGS) else None
     return part if held is None else next((held[name] for name in _VALUES if name in held), part)
-
-
-def holding(value: Any) -> Mapping[str, Any]:
-    """What is found where an object or a class is asked for a name, without what its bases have."""
-    if isinstance(value, type):
-        own: Mapping[str, Any] = type.__getattribute__(value, "__dict__")
-        return own
-    return of_config(value) or held_by(value) or {}
 
 
 def of_namespace(value: Any, name: str) -> Any:

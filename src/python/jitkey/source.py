@@ -58,8 +58,11 @@ def stored(value: Any, name: str, default: Any = None) -> Any:
 
 def of_class(made: type, name: str) -> Any:
     """What stands under the name in the class, or in the first of its bases that has it; `NOTHING` if it is in none."""
-    held = (type.__getattribute__(base, "__dict__") for base in _bases(made))
-    return next((found[name] for found in held if name in found), NOTHING)
+    for base in _bases(made):
+        held = type.__getattribute__(base, "__dict__")
+        if name in held:
+            return held[name]
+    return NOTHING
 
 
 def _bases(made: type) -> tuple[type, ...]:
@@ -311,13 +314,30 @@ _PASSES_ON = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 def caller() -> str | None:
     """Where the call is made: the first frame that is neither this package's nor a library's hook. Where that is another library's,
     or a decorator of the program's, the line of the program that calls it is said as well."""
-    frame = _first(sys._getframe(1), lambda file: not _is_hook(file))
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and _is_hook(frame.f_code.co_filename):
+        frame = frame.f_back
     if frame is None:
         return None
+    written, at = frame.f_code, frame.f_lasti
+    known, line = _callers.get((id(written), at), (None, ""))
+    if known is written:
+        return line
     program = _first(frame, is_of_program)
     while program is not None and program.f_code.co_flags & _PASSES_ON == _PASSES_ON:
         program = _first(program.f_back, is_of_program)
-    return _line(frame) if program is None or program is frame else f"{_line(frame)} (from {_line(program)})"
+    if program is not None and program is not frame:
+        return f"{_line(frame)} (from {_line(program)})"
+    line = _line(frame)
+    if program is frame:
+        if len(_callers) >= FILES:
+            _callers.clear()
+        _callers[id(written), at] = written, line
+    return line
+
+
+_callers: dict[tuple[int, int], tuple[types.CodeType, str]] = {}
+"""What was said of instructions of the program's own."""
 
 
 def programs_line() -> str | None:

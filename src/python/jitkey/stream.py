@@ -7,7 +7,7 @@ import os
 import pathlib
 import threading
 
-SIZE = 1 << 13
+SIZE = 1 << 15
 """Once so many characters wait they are written."""
 
 

@@ -11,9 +11,9 @@ import re
 import types
 from typing import Any
 
-from .settings import is_namespace, of_config, of_namespace, setting
-from .source import NOTHING, body, held_by, is_of_python, of_class, stored
-from .texts import is_array, is_plain
+from .seen import Met, inside, marked
+from .source import NOTHING, body, is_of_python, of_class, stored
+from .texts import is_array
 
 DEPTH = 3
 """So many attributes and items of each other are followed."""
@@ -60,33 +60,9 @@ def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | No
     return tuple(sorted(found)) if taken - found <= _WRITES | {"get"} else None
 
 
-def held_as(value: Any, attribute: str) -> Any:
-    """What an object holds under that name, or its class in the place of it, if that is plain; else `NOTHING`."""
-    if is_namespace(value):
-        return of_namespace(value, attribute)
-    held = held_by(value)
-    if held is None or attribute in held:
-        return NOTHING if held is None else held[attribute]
-    config = of_config(value)
-    if config is not None:
-        return setting(config, attribute)
-    found = of_class(type(value), attribute)
-    return found if is_plain(found) else NOTHING
-
-
 def first_of(path: str) -> str:
     """The attribute with which a path begins."""
     return re.split(r"[.\[]", path, maxsplit=1)[0]
-
-
-def _item(value: Any, key: Any) -> Any:
-    if isinstance(value, dict) and type(value).__getitem__ is dict.__getitem__:
-        return dict.get(value, key, NOTHING)
-    config = of_config(value)
-    if config is not None:
-        return setting(config, key)
-    is_there = type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
-    return value[key] if is_there else NOTHING
 
 
 _STEP = re.compile(r"""\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)\]|\.?([^.\[]+)""")
@@ -102,16 +78,18 @@ _FORMS = ("shape", "ndim", "size", "dtype")
 """What is the same for all arrays of one aval."""
 
 
-def read_by(value: Any, paths: tuple[str, ...]) -> dict[str, Any]:
+def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
     """What an object holds under paths that code takes of it. What can't be looked into - a method is called of it, its class has a
-    property of that name - stands for what is taken of it; of an array that is its form, where that is taken."""
+    property of that name - stands for what is taken of it; of an array that is its form, where that is taken. What is met on the way
+    is added to `met`."""
     found: dict[str, Any] = {}
     for path in paths:
-        part, called = value, ""
+        part, called, here = value, "", met
         for is_item, name in _steps(path):
-            inside = (_item if is_item else held_as)(part, name)
-            if inside is not NOTHING:
-                part, called = inside, f"{called}[{name!r}]" if is_item else f"{called}.{name}"
+            held = inside(part, name, is_item=is_item)
+            here = here.setdefault((is_item, name), (marked(held), {}))[1]
+            if held is not NOTHING:
+                part, called = held, f"{called}[{name!r}]" if is_item else f"{called}.{name}"
                 continue
             inner = called.removeprefix(".")
             if is_array(part) and not is_item and name in _FORMS:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import json
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from .errors import Unsupported
 from .objects import A_JIT
 from .options import OfTheCall, filter_jit_options, has_options, jit_options
 from .outside import Variables
+from .seen import Seen
+from .served import Entries
 from .source import (
     Owner,
     body,
@@ -60,11 +63,15 @@ class Wrapper:
     """Whether its key has the leaves of the function, as that of `filter_jit`."""
     unknown: str | None = None
     """Why its options can't be recorded."""
-    last_variables: tuple[list[Any], list[tuple[tuple[str, str], ...] | None]] = dataclasses.field(default_factory=lambda: ([], []))
-    """What its variables were in the last call, and what was said of each that can't change in itself."""
+    seen: dict[Hashable, Seen] = dataclasses.field(default_factory=dict)
+    """What was said of its variables, and of the objects that it is called with besides, in the last call."""
+    asked: list[tuple[str, tuple[str, ...]]] = dataclasses.field(default_factory=list)
+    """What these objects are called, and the attributes that it reads."""
     known_reads: weakref.WeakKeyDictionary[type, dict[tuple[str | None, bool], tuple[str, ...]]] = dataclasses.field(
         default_factory=weakref.WeakKeyDictionary
     )
+    entries: Entries = dataclasses.field(default_factory=Entries)
+    """What its fast path holds."""
     known_items: dict[str, tuple[str, ...] | None] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
@@ -107,6 +114,24 @@ class Wrapper:
     def variables(self) -> Variables:
         """What the function reads by name."""
         return Variables(self.function())
+
+    @functools.cached_property
+    def said(self) -> dict[str, str | None]:
+        """What each call of it says."""
+        api = "equinox.filter_jit" if self.is_partition else "jax.jit"
+        called = {} if self.called is None else {"called": self.called}
+        return {"api": api, "name": self.name, "at": self.at, "wrapper": self.ref, **called}
+
+    @functools.cached_property
+    def written(self) -> str:
+        """The same as JSON, whose end is open."""
+        return json.dumps(self.said)[:-1]
+
+    def count(self, wrapper: Any) -> Callable[[], int] | None:
+        """What counts the entries of its fast path, if anything does."""
+        jitted = getattr(wrapper, "_cached", None) if self.is_partition else wrapper
+        size: Callable[[], int] | None = getattr(jitted, "_cache_size", None)
+        return size
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""

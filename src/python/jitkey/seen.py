@@ -1,0 +1,81 @@
+"""What is in objects, and what was met there when they were looked into, of which nothing is held but what is plain."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .settings import is_namespace, of_config, of_namespace, setting
+from .source import NOTHING, held_by, of_class
+from .texts import is_plain
+
+Said = tuple[tuple[str, str], ...]
+"""What stands in places, by their paths."""
+
+Met = dict[tuple[bool, Any], tuple[Any, "Met"]]
+"""By item or attribute what was there, and in that."""
+
+
+def inside(value: Any, name: Any, *, is_item: bool) -> Any:
+    """What is in an object under that name, or in a container under that key; `NOTHING` if that can't be looked into."""
+    return (_item if is_item else _held_as)(value, name)
+
+
+def _held_as(value: Any, attribute: str) -> Any:
+    """What an object holds under that name, or its class in the place of it, if that is plain; else `NOTHING`."""
+    if is_namespace(value):
+        return of_namespace(value, attribute)
+    held = held_by(value)
+    if held is None or attribute in held:
+        return NOTHING if held is None else held[attribute]
+    config = of_config(value)
+    if config is not None:
+        return setting(config, attribute)
+    found = of_class(type(value), attribute)
+    return found if is_plain(found) else NOTHING
+
+
+def _item(value: Any, key: Any) -> Any:
+    if isinstance(value, dict) and type(value).__getitem__ is dict.__getitem__:
+        return dict.get(value, key, NOTHING)
+    config = of_config(value)
+    if config is not None:
+        return setting(config, key)
+    is_there = type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
+    return value[key] if is_there else NOTHING
+
+
+class _Id(int):
+    """That of an object, which no other one has for as long as it is there."""
+
+
+def marked(value: Any) -> Any:
+    """What tells the value from another one in its place."""
+    return value if is_plain(value) else _Id(id(value))
+
+
+def is_marked(value: Any, mark: Any) -> bool:
+    """Whether it is the value of which that is the mark."""
+    return value is mark or (type(mark) is _Id and id(value) == mark)
+
+
+@dataclasses.dataclass
+class Seen:
+    """What was said of a value."""
+
+    mark: Any
+    met: Met | None
+    """None if it can change in itself."""
+    said: Said
+
+    def is_all_of(self, value: Any) -> bool:
+        """Whether that is to be said of the value."""
+        return self.met is not None and is_marked(value, self.mark) and _is_in(value, self.met)
+
+
+def _is_in(value: Any, met: Met) -> bool:
+    for (is_item, name), (mark, within) in met.items():
+        held = inside(value, name, is_item=is_item)
+        if not is_marked(held, mark) or (within and not _is_in(held, within)):
+            return False
+    return True

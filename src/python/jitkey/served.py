@@ -1,0 +1,114 @@
+"""What the fast path of a jitted function holds, as far as the calls are known that made it. Where all of it is known, a call that
+is served there is like one that was described, and nothing else has to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from jax._src.array import ArrayImpl
+from jax._src.config import trace_context
+
+ENTRIES = 16
+"""So many entries of one function are told apart."""
+
+LOOKED_AT = 64
+"""Of so many calls that are served one is looked at all the same, and described if it is another one."""
+
+Parts = tuple[list[Any], tuple[Hashable, ...]]
+"""The leaves that a call is given, and what else tells it from others."""
+
+
+class FastPath:
+    """That of a function, as a call finds it. `given` says the leaves that the call is given, their structure and what is said of those
+    that are none of an aval."""
+
+    def __init__(self, entries: Entries, count: Callable[[], int], given: Callable[[], tuple[list[Any], Hashable, Hashable]]) -> None:
+        self.before = count()
+        self._entries, self._count, self._given = entries, count, given
+        self._parts: Parts | None = None
+
+    def parts(self) -> Parts:
+        """What tells the call from others."""
+        if self._parts is None:
+            leaves, structure, others = self._given()
+            self._parts = leaves, (structure, others, trace_context())
+        return self._parts
+
+    def entry(self) -> int | None:
+        """The one that serves the call, if any does and that can be said."""
+        return self._entries.of_call(self.before, self.parts)
+
+    def has_grown(self) -> bool:
+        """Whether there are other entries than the call has found."""
+        return self._count() != self.before
+
+    def entry_after(self) -> int | None:
+        """The one that has served the call, or that it has made."""
+        return self._entries.after(self.before, self._count(), self.parts)
+
+
+class Entries:
+    """Those of the fast path of one function, numbered as they were made."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._told: dict[Hashable, _Told] = {}
+        self._served = 0
+
+    def of_call(self, size: int, parts: Callable[[], Parts]) -> int | None:
+        """The one that serves the call, if any of the `size` that there are does; None if that can't be said, or another one of these
+        calls is to be looked at."""
+        self._served += 1
+        if size != self.size or not 0 < size <= ENTRIES or self._served % LOOKED_AT == 0:
+            return None
+        return 0 if size == 1 else self._find(parts)
+
+    def after(self, before: int, size: int, parts: Callable[[], Parts]) -> int | None:
+        """The one that has served a call that was looked at, or that it has made. `before` is how many there were."""
+        if before == 0:
+            self.size, self._told = 0, {}
+        if self.size == 0 and before == size == 1:
+            # It was there before the recording, and nothing else was.
+            before = 0
+        if before != self.size or not self.size <= size <= min(self.size + 1, ENTRIES):
+            return None
+        if size == self.size:
+            return 0 if size == 1 else self._find(parts)
+        leaves, others = parts()
+        self._told.setdefault(others, _Told()).add(list(map(_look, leaves)), self.size)
+        self.size = size
+        return size - 1
+
+    def _find(self, parts: Callable[[], Parts]) -> int | None:
+        leaves, others = parts()
+        told = self._told.get(others)
+        return None if told is None else told.find(leaves)
+
+
+class _Told:
+    """Entries that differ in what their leaves are, told apart by as few of these as it takes."""
+
+    def __init__(self) -> None:
+        self._looks: list[tuple[list[Any], int]] = []
+        self._at: list[int] | None = []
+        """The leaves that tell them apart; None if none do."""
+        self._entries: dict[Hashable, int] = {}
+
+    def add(self, looks: list[Any], entry: int) -> None:
+        for other, _ in self._looks:
+            if self._at is not None and all(looks[i] == other[i] for i in self._at):
+                differing = next((i for i, (one, two) in enumerate(zip(looks, other, strict=True)) if one != two), None)
+                self._at = None if differing is None else [*self._at, differing]
+        self._looks.append((looks, entry))
+        self._entries = {} if self._at is None else {tuple([known[i] for i in self._at]): number for known, number in self._looks}
+
+    def find(self, leaves: list[Any]) -> int | None:
+        return None if self._at is None else self._entries.get(tuple([_look(leaves[i]) for i in self._at]))
+
+
+def _look(leaf: Any) -> Hashable:
+    """What an entry has of a leaf."""
+    if type(leaf) is ArrayImpl:
+        return leaf.aval, leaf._sharding, leaf._committed
+    return type(leaf), getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
