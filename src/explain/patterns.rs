@@ -217,7 +217,10 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         |(call, found): &Seen<'e>| found.iter().map(|(found, _)| (call.number, place(found))).collect::<Vec<_>>();
     let mended: Mended<'_> = seen.iter().flat_map(of_call).collect();
     let (difference, advice) = found[0];
-    let saved = match sign_of(difference) == Some(habit.sign) {
+    // A hit that is wrong took nothing: what its call compiled has other causes.
+    let is_hit = sign_of(difference) == Some(habit.sign);
+    let cost: Vec<_> = seen.iter().map(|(call, _)| *call).filter(|_| !is_hit).collect();
+    let saved = match is_hit {
         true => Vec::new(),
         false => of.iter().flat_map(|calls| saved(calls, &mended)).collect(),
     };
@@ -237,10 +240,10 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         api: first.called.clone(),
         name: first.name.clone(),
         at: first.at.clone(),
-        compiles: seen.iter().filter(|(call, _)| call.compiles()).count(),
+        compiles: cost.iter().filter(|call| call.compiles()).count(),
         saves: saved.len(),
         saves_seconds: seconds(saved),
-        seconds: seconds(seen.iter().map(|(call, _)| *call)),
+        seconds: seconds(cost),
         says,
         fix: habit.fix.clone().unwrap_or_else(|| {
             // Each cause that is seen has its own, in the words of where it says most.

@@ -128,6 +128,11 @@ use super::explanations::{TRACED, explained, line};
     &[r#"{"new": {"class": "Node", "children": [], "aux": 1}}"#, r#"{"new": {"class": "Node", "children": [], "aux": true}}"#],
     &["stale-hit: args[0].aux in call 2, 0 of 0"]
 )]
+#[case::what_a_stale_hit_compiles_has_other_causes(
+    "jax.jit",
+    &[r#""f32[3]" | "reads": {"gain": "1.0"}"#, r#""f32[3]@0" | "reads": {"gain": "2.0"}"#],
+    &["unseen-attribute: gain in call 2, 0 of 0"]
+)]
 fn what_calls_show_together(#[case] api: &str, #[case] args: &[&str], #[case] expected: &[&str]) {
     let of_number = |i: usize| {
         format!(

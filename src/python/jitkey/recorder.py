@@ -424,7 +424,7 @@ class Recording:
         if self._objects.dropped:
             return None
         try:
-            if wrapped.donates and any([leaf.is_deleted() for leaf in path.parts()[0] if type(leaf) is ArrayImpl]):
+            if wrapped.donates and any([leaf.is_deleted() for leaf in path.leaves() if type(leaf) is ArrayImpl]):
                 return None
             entry = path.entry()
             earlier = None if entry is None else self._known.calls.get(self._key(path, wrapped, args, kwargs, reads, entry))
@@ -442,7 +442,7 @@ class Recording:
     def _key(self, path: FastPath, wrapped: Wrapper, args: Any, kwargs: Any, reads: Said, entry: int) -> Signature:
         """What calls have in common that an entry serves and that are described alike: what is static can be equal and another."""
         if wrapped.is_partition:
-            return wrapped.ref, entry, reads, path.parts()[1]
+            return wrapped.ref, entry, reads, path.others()
         return wrapped.ref, entry, reads, self._of_statics(wrapped, args, kwargs) if wrapped.has_statics else ()
 
     def _given(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:

@@ -15,29 +15,24 @@ ENTRIES = 16
 LOOKED_AT = 64
 """Of so many calls that are served one is looked at all the same, and described if it is another one."""
 
-Parts = tuple[list[Any], tuple[Hashable, ...]]
-"""The leaves that a call is given, and what else tells it from others."""
+Parts = tuple[list[Any], Hashable]
+"""The leaves that a call is given, and what else an entry has of it."""
+
+Given = tuple[list[Any], Hashable, Hashable]
+"""The leaves that a call is given, their structure, and what is said of those that are none of an aval."""
 
 
 class FastPath:
-    """That of a function, as a call finds it. `given` says the leaves that the call is given, their structure and what is said of those
-    that are none of an aval."""
+    """That of a function, as a call finds it. What the call is given is looked at where that tells entries apart."""
 
-    def __init__(self, entries: Entries, count: Callable[[], int], given: Callable[[], tuple[list[Any], Hashable, Hashable]]) -> None:
+    def __init__(self, entries: Entries, count: Callable[[], int], given: Callable[[], Given]) -> None:
         self.before = count()
-        self._entries, self._count, self._given = entries, count, given
-        self._parts: Parts | None = None
-
-    def parts(self) -> Parts:
-        """What tells the call from others."""
-        if self._parts is None:
-            leaves, structure, others = self._given()
-            self._parts = leaves, (structure, others, trace_context())
-        return self._parts
+        self._entries, self._count, self._looked_at = entries, count, given
+        self._given: Given | None = None
 
     def entry(self) -> int | None:
         """The one that serves the call, if any does and that can be said."""
-        return self._entries.of_call(self.before, self.parts)
+        return self._entries.of_call(self.before, self._parts)
 
     def has_grown(self) -> bool:
         """Whether there are other entries than the call has found."""
@@ -45,7 +40,24 @@ class FastPath:
 
     def entry_after(self) -> int | None:
         """The one that has served the call, or that it has made."""
-        return self._entries.after(self.before, self._count(), self.parts)
+        return self._entries.after(self.before, self._count(), self._parts)
+
+    def leaves(self) -> list[Any]:
+        """Those that the call is given."""
+        return self._of_call()[0]
+
+    def others(self) -> Hashable:
+        """What is said of the leaves that are none of an aval."""
+        return self._of_call()[2]
+
+    def _of_call(self) -> Given:
+        if self._given is None:
+            self._given = self._looked_at()
+        return self._given
+
+    def _parts(self) -> Parts:
+        leaves, structure, others = self._of_call()
+        return leaves, (structure, others, trace_context())
 
 
 class Entries:
