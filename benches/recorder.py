@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import itertools
 import pathlib
 import sys
@@ -143,6 +144,11 @@ OTHERS: dict[str, Callable[[], Callable[..., Any]]] = {
     "a partial of an object, and its attribute": lambda: jax.jit(functools.partial(Config.scaled, config)),
 }
 """What is more to look at than leaves."""
+
+if importlib.util.find_spec("equinox") is not None:
+    import equinox
+
+    OTHERS["equinox.filter_jit"] = lambda: equinox.filter_jit(scaled)
 
 
 def pool(count: int) -> list[Any]:
