@@ -62,6 +62,24 @@ held = jax.jit(lambda holder: holder.x * holder.scale.by)
 applied = jax.jit(functools.partial(lambda rates, x: x * rates.rate, rates))
 
 
+@jax.tree_util.register_pytree_node_class
+class Copied:
+    """What flattens it calls a jitted function."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def tree_flatten(self):
+        return (copied(self.x),), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+
+copied = jax.jit(lambda x: x + 0)
+
+
 def attempt(function, *args, **kwargs):
     try:
         function(*args, **kwargs)
@@ -140,6 +158,42 @@ for one in (*same, *same):
     one(jnp.sin, x), one(jnp.cos, x)
 same = [jax.jit(Rates.times), jax.jit(Rates.times)]
 same[0](x), same[1](y), same[1](y), same[1](x), same[1](y), same[0](y), same[0](x)
+# Functions of one entry, which serves what is equal to it.
+single_entry = [jax.jit(lambda x: x * 2) for _ in range(4)]
+for given_to, values in zip(
+    single_entry,
+    (
+        (np.ones(3), np.ones(3), np.ones(3, np.float32), np.ones(3)),
+        (np.float32(1), np.ones((), np.float32), np.float32(2)),
+        (1, 2, True, 3),
+        (np.int64(1), np.int32(1), np.array(3), np.int64(2)),
+    ),
+    strict=True,
+):
+    for value in values:
+        given_to(value)
+for args, kwargs in (((x, 2), {}), ((x,), {"by": 2}), ((), {"by": 2, "x": x}), ((x, 2), {})):
+    single(*args, **kwargs)
+# What surrounds a call, and no trace context has.
+drawn = jax.jit(lambda x: x + jax.random.normal(jax.random.PRNGKey(0), (3,)))
+drawn(x), drawn(x)
+jax.config.update("jax_default_prng_impl", "rbg")
+drawn(x), drawn(x)
+jax.config.update("jax_default_prng_impl", "threefry2x32")
+drawn(x)
+with jax.transfer_guard("log"):
+    drawn(x), drawn(x)
+# What is made while arguments are taken apart.
+whole = jax.jit(lambda holder: holder.x)
+for held_by in (x, x, y, x, y):
+    whole(Copied(held_by))
+# What is handed to Python and makes no entry.
+keyed = jax.jit(lambda x: x[...])
+keyed(x), keyed(x)
+if hasattr(jax, "new_ref"):
+    reference = jax.new_ref(jnp.ones(5))
+    keyed(reference)
+keyed(x), keyed(x)
 # An entry under one thing that has no words.
 for _ in range(3):
     jax.vmap(lambda x: weak(x) + weak(y[0]))(x)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import weakref
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import jitkey
 import pytest
+from jitkey import served
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "programs" / "served.py"
 RECORDS = """
@@ -47,5 +53,42 @@ def whole(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_what_is_served_is_said_as_if_it_was_looked_at(said: dict[int, list[dict[str, Any]]]) -> None:
-    looked_at, served = whole(said[1]), whole(said[1 << 30])
-    assert [one for one in zip(looked_at, served, strict=True) if one[0] != one[1]] == []
+    # As text, since 1 and True are equal.
+    looked_at, not_looked_at = (list(map(json.dumps, whole(lines))) for lines in said.values())
+    assert [one for one in zip(looked_at, not_looked_at, strict=True) if one[0] != one[1]] == []
+
+
+class Aux:
+    """Aux data, equal to other ones."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Aux
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def test_what_caches_let_go_of_is_gone(tmp_path: pathlib.Path) -> None:
+    class Node:
+        def __init__(self, x: Any, aux: Aux) -> None:
+            self.x, self.aux = x, aux
+
+    jax.tree_util.register_pytree_node(Node, lambda node: ((node.x,), node.aux), lambda aux, children: Node(*children, aux))
+    step = jax.jit(lambda node: node.x)
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        aux = Aux()
+        gone = weakref.ref(aux)
+        step(Node(jnp.ones(3), aux)), step(Node(jnp.ones(3), aux))
+        del aux
+        jax.clear_caches()
+        gc.collect()
+        assert gone() is None
+
+
+def test_what_is_looked_at_again_takes_no_more_memory(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "LOOKED_AT", 1)
+    step = jax.jit(lambda x: x)
+    with jitkey.recording(tmp_path / "recording.jsonl") as recording:
+        for _ in range(100):
+            step(jnp.ones(3))
+        assert max(map(len, recording._known._using.values())) < 10

@@ -46,8 +46,8 @@ class Local(threading.local):
     describing = False
     """Whether a call inside of a trace is looked at."""
     missed: set[str] | None = None
-    begins: Callable[[], None] | None = None
-    """Describes the call, if the fast path doesn't serve it."""
+    begins: tuple[Any, Callable[[], None]] | None = None
+    """Describes the call, if the fast path doesn't serve it: the function is handed to Python."""
     effect: str | None = None
     """The kind of effect that keeps the call off the fast path."""
     inferring = 0
@@ -362,8 +362,8 @@ def install() -> None:
             local.beside = name in HELPERS
             if local.beside or (local.in_loop and name in CONVERSIONS):
                 return infer_params(*args, **kwargs)
-            if local.begins is not None:
-                local.begins()
+            if local.begins is not None and local.begins[0] is getattr(args[0], "fun", args[0]):
+                local.begins[1]()
             local.missed.add("dispatch")
             local.inferring += 1
             try:

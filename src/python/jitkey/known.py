@@ -157,10 +157,11 @@ class Known:
         if len(self.calls) >= KNOWN:
             self.forget_all()
         try:
+            known = self.calls.get(signature)
             self.calls[signature] = number, used
         except Exception:  # As above.
             return
-        for name in used:
+        for name in used if known is None else used - known[1]:
             self._using.setdefault(name, []).append(signature)
 
     def forget(self, names: list[str]) -> None:

@@ -10,7 +10,6 @@ so when they were met.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import dataclasses
 import functools
@@ -25,24 +24,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
-import numpy as np
-from jax._src import config as jax_config
 from jax._src.array import ArrayImpl
 
 from . import environment, hooks, loops
 from .errors import Unsupported, describe
 from .hooks import local
-from .known import Alike, Known, Signature, is_known_by_type
+from .known import Known, Signature
 from .objects import Objects, taken
 from .observe import LAYERS
 from .parameters import NAME
 from .reads import Reads, Said
 from .record import is_module
 from .served import FastPath
+from .signatures import Signatures, twice
 from .source import asked_by, caller, code, codes, place, programs_line
 from .stream import Stream
 from .surroundings import Surroundings
-from .texts import is_plain
 from .wrappers import Wrapper, wrapper_of
 
 VERSION = 1
@@ -88,14 +85,6 @@ def recording(file: str | os.PathLike[str] = "recording.jsonl") -> Iterator[Reco
             hooks.active = None
 
 
-def _twice(leaves: list[Any]) -> set[int]:
-    """The ids of the arrays that are among the leaves more than once."""
-    if len(set(map(id, leaves))) == len(leaves):
-        return set()
-    counts = collections.Counter(id(leaf) for leaf in leaves if type(leaf) is ArrayImpl)
-    return {key for key, count in counts.items() if count > 1}
-
-
 @dataclasses.dataclass
 class _Call:
     """A call that is made, and what is to be known of it."""
@@ -106,7 +95,7 @@ class _Call:
     via: str = "call"
     signs: Callable[[], Signature | None] = lambda: None
     reads: Callable[[], Said] = tuple
-    learns: Callable[[int, frozenset[str]], None] = lambda number, used: None
+    learns: Callable[[dict[str, Any], frozenset[str]], None] = lambda line, used: None
     signature: Signature | None = None
     used: frozenset[str] = frozenset()
     """The names of the objects of which its description speaks."""
@@ -128,7 +117,6 @@ class Recording:
         self._objects = Objects()
         self._reads = Reads()
         self._known = Known()
-        self._alike = Alike()
         self._wrappers: dict[int, Wrapper | None] = {}
         self._libraries: weakref.WeakKeyDictionary[Any, Wrapper | None] = weakref.WeakKeyDictionary()
         self._ended: list[str] = []
@@ -136,6 +124,7 @@ class Recording:
         self._stages: weakref.WeakKeyDictionary[Any, tuple[str, int]] = weakref.WeakKeyDictionary()
         """What `trace` and `lower` made, with the API and the number of the call, since caches were cleared."""
         self._surroundings = Surroundings(self._objects.static)
+        self._signatures = Signatures(self._objects, self._surroundings)
         # The backend is the program's to choose: it isn't asked for.
         self._write({"recording": VERSION, "about": environment.versions()})
 
@@ -168,8 +157,9 @@ class Recording:
         local.inside = True
         try:
             reads = self._reads.of_call(wrapped, args, kwargs)
-            count = wrapped.count(wrapper) if via == "call" else None
-            path = None if count is None else FastPath(wrapped.entries, count, lambda: self._given(wrapped, args, kwargs))
+            jitted = wrapped.jitted(wrapper)
+            count = getattr(jitted, "_cache_size", None) if via == "call" else None
+            path = None if count is None else FastPath(wrapped.entries, count, lambda: self._signatures.given(wrapped, args, kwargs))
             again = None if path is None or path.before == 0 else self._call_like(path, wrapped, args, kwargs, reads)
         except BaseException:
             # The program was interrupted.
@@ -182,13 +172,14 @@ class Recording:
                 lambda: {**self._call_of(api, wrapped, args, kwargs), "via": VIAS.get(via, via), **_said(reads)},
                 wrapped.codes if wrapped.is_run else frozenset(),
                 via,
-                lambda: self._signature((wrapped.ref, via, reads), wrapped, args, kwargs),
+                lambda: self._signatures.of_call((wrapped.ref, via, reads), wrapped, args, kwargs),
                 lambda: self._reads.of_call(wrapped, args, kwargs),
-                lambda number, used: None if path is None else self._learn(path, wrapped, args, kwargs, reads, number, used),
+                lambda line, used: None if path is None else self._learn(path, wrapped, args, kwargs, reads, line, used),
             )
 
         if path is not None and again is not None:
-            return self._served(wrapped, path, again, described, functools.partial(original, wrapper, *args, **kwargs))
+            runs = functools.partial(original, wrapper, *args, **kwargs)
+            return self._served(wrapped, path, getattr(jitted, "__wrapped__", None), again, described, runs)
         call = described()
         made = self._watched(call, functools.partial(original, wrapper, *args, **kwargs))
         if via in ("trace", "lower"):
@@ -214,7 +205,7 @@ class Recording:
 
     def _describe_traced(self, api: str, wrapped: Wrapper, args: Any, kwargs: Any, via: str) -> None:
         reads = self._reads.of_call(wrapped, args, kwargs)
-        signature = self._signature((wrapped.ref, "inside", via, reads), wrapped, args, kwargs)
+        signature = self._signatures.of_call((wrapped.ref, "inside", via, reads), wrapped, args, kwargs)
         self._known.forget(self._objects.dropped)
         if self._known.call(signature) is not None:
             return
@@ -275,11 +266,17 @@ class Recording:
         wrapped = self._wrappers.get(id(wrapper))
         if wrapped is not None:
             self.cleared({"wrapper": wrapped.ref})
+        else:
+            # Another wrapper of its function has lost the same.
+            self._known.forget_all()
 
     def cleared(self, scope: Any) -> None:
         """Records that caches were cleared."""
         self._known.forget_all()
         self._stages.clear()
+        for wrapped in list(self._wrappers.values()):
+            if wrapped is not None and scope in ("jax", "equinox", {"wrapper": wrapped.ref}):
+                wrapped.entries.forget()
         self._write({"clear": scope, "after": self._begun})
 
     def _watched(self, call: _Call, runs: Callable[[], Any]) -> Any:
@@ -300,8 +297,11 @@ class Recording:
         finally:
             self._end_of(call)
 
-    def _served(self, wrapped: Wrapper, path: FastPath, again: int, described: Callable[[], _Call], runs: Callable[[], Any]) -> Any:
-        """What `runs` returns, a call that is like that one if the fast path serves it; it is described once it doesn't."""
+    def _served(
+        self, wrapped: Wrapper, path: FastPath, function: Any, again: int, described: Callable[[], _Call], runs: Callable[[], Any]
+    ) -> Any:
+        """What `runs` returns, a call that is like that one if the fast path serves it; it is described once that hands the function to
+        Python."""
         begun: list[_Call] = []
 
         def begins() -> None:
@@ -317,11 +317,13 @@ class Recording:
                 local.watch(begun[0].codes)
 
         def begins_late() -> None:
+            missed = local.missed
             begins()
+            local.missed = missed
             if wrapped.donates and begun[0].line.pop("call", begun[0].line.pop("again", None)) is not None:
                 begun[0].line["unrecorded"] = "recording what has the buffers of its arguments"
 
-        local.missed, local.begins = set(), begins
+        local.missed, local.begins = set(), (function, begins)
         try:
             return runs()
         except BaseException as error:
@@ -331,8 +333,8 @@ class Recording:
             raise
         finally:
             local.begins = None
-            if not begun and path.has_grown():
-                # Another thread has made an entry meanwhile, which may have served it.
+            if not begun and (local.missed or path.has_grown()):
+                # Something was made meanwhile: by another thread, which may have served it, or where the arguments are taken apart.
                 begins_late()
             if begun:
                 self._end_of(begun[0])
@@ -378,19 +380,19 @@ class Recording:
         try:
             if "trace" in missed and "call" in line:
                 line["call"] |= _said(call.reads())
+            line["missed"] = [layer for layer in LAYERS if layer in missed]
+            if local.spent:
+                line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
+            if self._write(line) and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
+                try:
+                    if call.signature is not None and "call" in line:
+                        self._known.remember(call.signature, line["number"], call.used)
+                    if "error" not in line:
+                        call.learns(line, call.used)
+                finally:
+                    self._describing.release()
         finally:
             local.inside = False
-        line["missed"] = [layer for layer in LAYERS if layer in missed]
-        if local.spent:
-            line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
-        if self._write(line) and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
-            try:
-                if call.signature is not None and "call" in line:
-                    self._known.remember(call.signature, line["number"], call.used)
-                if "error" not in line:
-                    call.learns(line.get("again", line["number"]), call.used)
-            finally:
-                self._describing.release()
 
     def _describe(self, call: _Call) -> None:
         """Adds to the line what the call is given, or the number of the call that was given the same."""
@@ -427,75 +429,20 @@ class Recording:
             if wrapped.donates and any([leaf.is_deleted() for leaf in path.leaves() if type(leaf) is ArrayImpl]):
                 return None
             entry = path.entry()
-            earlier = None if entry is None else self._known.calls.get(self._key(path, wrapped, args, kwargs, reads, entry))
+            earlier = None if entry is None else self._known.calls.get(self._signatures.of_entry(path, entry, wrapped, args, kwargs, reads))
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
         return None if earlier is None else earlier[0]
 
-    def _learn(self, path: FastPath, wrapped: Wrapper, args: Any, kwargs: Any, reads: Said, number: int, used: frozenset[str]) -> None:
-        """That the call of that number was served by an entry of the fast path, or made it."""
+    def _learn(
+        self, path: FastPath, wrapped: Wrapper, args: Any, kwargs: Any, reads: Said, line: dict[str, Any], used: frozenset[str]
+    ) -> None:
+        """That the call of that line was served by an entry of the fast path, or made it."""
         with contextlib.suppress(Exception):  # As above.
-            entry = path.entry_after()
+            entry = path.entry_after(is_served="dispatch" not in line["missed"])
             if entry is not None:
-                self._known.remember(self._key(path, wrapped, args, kwargs, reads, entry), number, used)
-
-    def _key(self, path: FastPath, wrapped: Wrapper, args: Any, kwargs: Any, reads: Said, entry: int) -> Signature:
-        """What calls have in common that an entry serves and that are described alike: what is static can be equal and another."""
-        if wrapped.is_partition:
-            return wrapped.ref, entry, reads, path.others()
-        return wrapped.ref, entry, reads, self._of_statics(wrapped, args, kwargs) if wrapped.has_statics else ()
-
-    def _given(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
-        """The leaves of what is traced with their structure, and what is said of the others. Raises `Unsupported` if that can't be said
-        quickly."""
-        traced, named = args, kwargs
-        parts: tuple[Any, ...] = ()
-        if wrapped.has_statics:
-            numbers, names = wrapped.statics(args)
-            traced = [arg for i, arg in enumerate(args) if i not in numbers]
-            named = {name: arg for name, arg in kwargs.items() if name not in names}
-            parts = self._of_statics(wrapped, args, kwargs)
-        leaves, treedef = jax.tree_util.tree_flatten((traced, named))
-        if wrapped.donates and _twice(leaves):
-            raise Unsupported("an array that is given twice")
-        if list(map(type, leaves)).count(ArrayImpl) < len(leaves):
-            # `jax.jit` is given numbers as arrays: their values are none of its key.
-            by_type = not wrapped.is_partition
-            parts += tuple(ArrayImpl if type(leaf) is ArrayImpl else self._leaf_signature(leaf, by_type=by_type) for leaf in leaves)
-        return leaves, treedef, parts
-
-    def _of_statics(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[Any, ...]:
-        """What is said of the static arguments. Raises as `_given`."""
-        return tuple(map(self._leaf_signature, wrapped.static_values(args, kwargs)))
-
-    def _signature(self, what: Any, wrapped: Wrapper, args: Any, kwargs: Any) -> Signature | None:
-        """What calls have in common that are described alike; None if that can't be said quickly."""
-        try:
-            leaves, treedef, parts = self._given(wrapped, args, kwargs)
-            arrays = self._alike.arrays(what, [leaf for leaf in leaves if type(leaf) is ArrayImpl])
-            beside = self._surroundings.beside()
-            return what, len(args), tuple(kwargs), treedef, parts, arrays, jax_config.trace_context(), beside
-        except Exception:  # Flattening, comparing and hashing run the program's own code.
-            return None
-
-    def _leaf_signature(self, leaf: Any, *, by_type: bool = False) -> Any:
-        """Raises `Unsupported` for what can't be said quickly."""
-        kind = type(leaf)
-        if isinstance(leaf, jax.core.Tracer):
-            aval: Any = leaf.aval
-            # Up to jax 0.4 it can have the value, and comparing two of these runs programs.
-            return (type(aval), aval.shape, aval.dtype, aval.weak_type, getattr(aval, "sharding", None))
-        if by_type and is_known_by_type(leaf):
-            return kind
-        if isinstance(leaf, np.ndarray):
-            return (kind, leaf.shape, leaf.dtype)
-        if is_plain(leaf):
-            # Equal numbers of one type can differ: 0.0 and -0.0.
-            return (kind, repr(leaf))
-        name = self._objects.name_of(leaf)
-        if name is None:
-            raise Unsupported("an object that is not known")
-        return (kind, name)
+                signature = self._signatures.of_entry(path, entry, wrapped, args, kwargs, reads)
+                self._known.remember(signature, line.get("again", line["number"]), used)
 
     def _call_of(self, api: str, wrapped: Wrapper, args: Any, kwargs: Any) -> dict[str, Any]:
         if wrapped.unknown is not None:
@@ -508,7 +455,7 @@ class Recording:
         self._objects.donates |= wrapped.donates
         self._objects.converts = self._objects.asks = api == "jax.jit"
         if wrapped.donates:
-            self._objects.twice = _twice(jax.tree_util.tree_leaves((args, kwargs)))
+            self._objects.twice = twice(jax.tree_util.tree_leaves((args, kwargs)))
         self._objects.given = args, kwargs
         if api == "equinox.filter_jit" and not wrapped.options and is_module(function):
             args, kwargs = _by_name(function, args, kwargs)

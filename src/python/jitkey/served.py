@@ -3,6 +3,7 @@ is served there is like one that was described, and nothing else has to be looke
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -38,9 +39,13 @@ class FastPath:
         """Whether there are other entries than the call has found."""
         return self._count() != self.before
 
-    def entry_after(self) -> int | None:
+    def entry_after(self, *, is_served: bool) -> int | None:
         """The one that has served the call, or that it has made."""
-        return self._entries.after(self.before, self._count(), self._parts)
+        return self._entries.after(self.before, self._count(), self._parts, is_served=is_served)
+
+    def is_of_arrays(self, entry: int) -> bool:
+        """Whether the entry serves arrays of jax's alone, so that nothing else is to be said of a call's leaves."""
+        return entry in self._entries.of_arrays
 
     def leaves(self) -> list[Any]:
         """Those that the call is given."""
@@ -61,36 +66,49 @@ class FastPath:
 
 
 class Entries:
-    """Those of the fast path of one function, numbered as they were made."""
+    """Those of the fast path of one function, each with a number that no other one has had."""
 
     def __init__(self) -> None:
-        self.size = 0
+        self.of_arrays: set[int] = set()
+        """Those that were made for arrays of jax's alone, which the fast path tells from NumPy's and from numbers."""
+        self._known: list[int] = []
         self._told: dict[Hashable, _Told] = {}
+        self._numbers = itertools.count()
         self._served = 0
+
+    def forget(self) -> None:
+        """They are gone."""
+        self.of_arrays, self._known, self._told = set(), [], {}
 
     def of_call(self, size: int, parts: Callable[[], Parts]) -> int | None:
         """The one that serves the call, if any of the `size` that there are does; None if that can't be said, or another one of these
         calls is to be looked at."""
         self._served += 1
-        if size != self.size or not 0 < size <= ENTRIES or self._served % LOOKED_AT == 0:
+        if size != len(self._known) or not 0 < size <= ENTRIES or self._served % LOOKED_AT == 0:
             return None
-        return 0 if size == 1 else self._find(parts)
+        return self._known[0] if size == 1 else self._find(parts)
 
-    def after(self, before: int, size: int, parts: Callable[[], Parts]) -> int | None:
+    def after(self, before: int, size: int, parts: Callable[[], Parts], *, is_served: bool) -> int | None:
         """The one that has served a call that was looked at, or that it has made. `before` is how many there were."""
         if before == 0:
-            self.size, self._told = 0, {}
-        if self.size == 0 and before == size == 1:
+            self.forget()
+        if is_served and not self._known and before == size == 1:
             # It was there before the recording, and nothing else was.
-            before = 0
-        if before != self.size or not self.size <= size <= min(self.size + 1, ENTRIES):
+            return self._add(parts)
+        if before != len(self._known) or size > ENTRIES:
             return None
-        if size == self.size:
-            return 0 if size == 1 else self._find(parts)
+        if is_served and size == before:
+            return self._known[0] if size == 1 else self._find(parts)
+        return self._add(parts) if not is_served and size == before + 1 else None
+
+    def _add(self, parts: Callable[[], Parts]) -> int:
         leaves, others = parts()
-        self._told.setdefault(others, _Told()).add(list(map(_look, leaves)), self.size)
-        self.size = size
-        return size - 1
+        entry = next(self._numbers)
+        self._told.setdefault(others, _Told()).add(list(map(_look, leaves)), entry)
+        if all(type(leaf) is ArrayImpl for leaf in leaves):
+            self.of_arrays.add(entry)
+        self._known.append(entry)
+        return entry
 
     def _find(self, parts: Callable[[], Parts]) -> int | None:
         leaves, others = parts()

@@ -127,11 +127,9 @@ class Wrapper:
         """The same as JSON, whose end is open."""
         return json.dumps(self.said)[:-1]
 
-    def count(self, wrapper: Any) -> Callable[[], int] | None:
-        """What counts the entries of its fast path, if anything does."""
-        jitted = getattr(wrapper, "_cached", None) if self.is_partition else wrapper
-        size: Callable[[], int] | None = getattr(jitted, "_cache_size", None)
-        return size
+    def jitted(self, wrapper: Any) -> Any:
+        """What has the fast path: the wrapper itself, or what is in it."""
+        return getattr(wrapper, "_cached", None) if self.is_partition else wrapper
 
     def statics(self, args: Any) -> tuple[list[int], list[str]]:
         """The positions and names of its static arguments."""
