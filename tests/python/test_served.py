@@ -92,3 +92,17 @@ def test_what_is_looked_at_again_takes_no_more_memory(tmp_path: pathlib.Path, mo
         for _ in range(100):
             step(jnp.ones(3))
         assert max(map(len, recording._known._using.values())) < 10
+
+
+def test_what_takes_the_place_of_what_is_gone_is_another(tmp_path: pathlib.Path) -> None:
+    weights = jnp.ones(3)
+    step = jax.jit(lambda x: x * weights)
+    with jitkey.recording(tmp_path / "recording.jsonl") as recording:
+        for i in range(6):
+            # The new ones can be where the old ones were.
+            del weights
+            weights = jnp.full(3, float(i))
+            step(jnp.ones(3)), step(jnp.ones(3))
+    lines = [line for text in recording.file.read_text().splitlines() if "api" in (line := json.loads(text))]
+    read = [one["call"]["reads"]["weights"] for one in whole(lines)]
+    assert read == [f"<float32[3] {1 + i // 2}>" for i in range(12)]

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from .objects import is_open
-from .seen import Met, Said, Seen, marked
+from .seen import Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, held_by, is_by_identity
 from .taken import CONTAINERS, read_by
@@ -32,7 +32,7 @@ class Reads:
     """What functions read, in words that are others when it is another."""
 
     def __init__(self) -> None:
-        self._parts: dict[Hashable, dict[Any, int]] = {}
+        self._parts: dict[Hashable, dict[Any, tuple[int, Mark]]] = {}
         """The numbers of what places have held."""
 
     def of_call(self, wrapped: Wrapper, args: Any, kwargs: Any) -> Said:
@@ -104,9 +104,13 @@ class Reads:
         if type(token) is tuple:
             return str(token[1])
         known = self._parts.setdefault(place, {})
-        if len(known) >= PARTS:
-            known.clear()
-        number = known.setdefault(token, len(known) + 1)
+        number, mark = known.get(token, (0, None))
+        if mark is None or not (type(token) is str or mark.is_of(part)):
+            # Another one can have the id of one that is gone.
+            number = 1 + max([number for number, _ in known.values()], default=0)
+            if len(known) >= PARTS:
+                known.clear()
+            known[token] = number, Mark(part)
         return f"<{array_text(part) if is_array(part) else type(part).__name__} {number}>"
 
 

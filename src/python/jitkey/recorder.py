@@ -153,9 +153,9 @@ class Recording:
             self.traced(api, wrapper, args, kwargs, "trace")
         if wrapped is None or by is not None:
             return original(wrapper, *args, **kwargs)
-        # What describing runs of the program's own is no call of it.
-        local.inside = True
         try:
+            # What describing runs of the program's own is no call of it.
+            local.inside = True
             reads = self._reads.of_call(wrapped, args, kwargs)
             jitted = wrapped.jitted(wrapper)
             count = getattr(jitted, "_cache_size", None) if via == "call" else None

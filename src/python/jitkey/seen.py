@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import weakref
 from typing import Any
 
 from .settings import is_namespace, of_config, of_namespace, setting
@@ -45,18 +47,30 @@ def _item(value: Any, key: Any) -> Any:
     return value[key] if is_there else NOTHING
 
 
-class _Id(int):
-    """That of an object, which no other one has for as long as it is there."""
+class Mark:
+    """Tells an object from another one in its place, also once it is gone."""
+
+    __slots__ = ("_id", "_weakly")
+
+    def __init__(self, value: Any) -> None:
+        self._id, self._weakly = id(value), None
+        # What can't be referred to weakly is known by its id alone, which another one can have later.
+        with contextlib.suppress(TypeError):
+            self._weakly = weakref.ref(value)
+
+    def is_of(self, value: Any) -> bool:
+        """Whether it is that object."""
+        return self._id == id(value) and (self._weakly is None or self._weakly() is value)
 
 
 def marked(value: Any) -> Any:
     """What tells the value from another one in its place."""
-    return value if is_plain(value) else _Id(id(value))
+    return value if is_plain(value) else Mark(value)
 
 
 def is_marked(value: Any, mark: Any) -> bool:
     """Whether it is the value of which that is the mark."""
-    return value is mark or (type(mark) is _Id and id(value) == mark)
+    return value is mark or (type(mark) is Mark and mark.is_of(value))
 
 
 @dataclasses.dataclass
