@@ -54,7 +54,7 @@ class Signatures:
             others = self._of_statics(wrapped, args, kwargs) if wrapped.has_statics else ()
         else:
             others = path.others()
-        return wrapped.ref, entry, reads, others, self._surroundings.beside()
+        return wrapped.ref, entry, reads, others, self._surroundings.beside_as_it_stands()
 
     def given(self, wrapped: Wrapper, args: Any, kwargs: Any) -> Given:
         """The leaves of what is traced with their structure, and what is said of those that are no arrays and of what is static. Raises

@@ -26,7 +26,7 @@ class Surroundings:
     def __init__(self, static: Callable[[Any], Any]) -> None:
         self._static = static
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
-        self._beside = [holder for name, holder in jax.config._value_holders.items() if name in (*flags.UNTRACED, *GUARDS)]
+        self._untraced = [holder for name, holder in jax.config._value_holders.items() if name in flags.UNTRACED]
         self._guards = [jax.config._value_holders[name] for name in GUARDS if name in jax.config._value_holders]
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
@@ -57,7 +57,11 @@ class Surroundings:
 
     def beside(self) -> tuple[Any, ...]:
         """What surrounds the call and is no part of the trace context."""
-        return (set_mesh(), *[holder.value for holder in self._beside])
+        return (set_mesh(), self._guard(), *[holder.value for holder in self._untraced])
+
+    def beside_as_it_stands(self) -> tuple[Any, ...]:
+        """The same, told apart where it says the same in other words."""
+        return (set_mesh(), *[holder.value for holder in self._untraced], *[holder.value for holder in self._guards])
 
     def _guard(self) -> Any:
         """What becomes of arguments that have to be copied; there is no word for two answers."""
