@@ -49,6 +49,11 @@ def scaled_by(x, scale):
     return x * scale.by
 
 
+@eqx.filter_jit
+def first_of(holder):
+    return holder.x
+
+
 rates, gain = Rates(), 2.0
 step = jax.jit(lambda state, x: {"w": state["w"] * x, "n": state["n"] + 1})
 weak = jax.jit(lambda x: x + 1)
@@ -187,6 +192,9 @@ with jax.transfer_guard("log"):
 whole = jax.jit(lambda holder: holder.x)
 for held_by in (x, x, y, x, y):
     whole(Copied(held_by))
+# What is compared by an operation that nothing has run before.
+for _ in range(3):
+    first_of(Holder(x, jnp.arange(1, dtype=jnp.int8)))
 # What is handed to Python and makes no entry.
 keyed = jax.jit(lambda x: x[...])
 keyed(x), keyed(x)

@@ -362,7 +362,10 @@ def install() -> None:
             local.beside = name in HELPERS
             if local.beside or (local.in_loop and name in CONVERSIONS):
                 return infer_params(*args, **kwargs)
-            if local.begins is not None and local.begins[0] is getattr(args[0], "fun", args[0]):
+            if local.begins is not None:
+                if local.begins[0] is not getattr(args[0], "fun", args[0]):
+                    # What is run to take arguments apart and to compare them is none of the function's.
+                    return infer_params(*args, **kwargs)
                 local.begins[1]()
             local.missed.add("dispatch")
             local.inferring += 1
@@ -426,7 +429,7 @@ def _listen(event: str, duration: float, **about: Any) -> None:
         local.loaded, what = False, "loaded"
     if missed is None and what == "compile" and active is not None and not local.inside:
         active.compiled_beside(name or local.inferred)
-    if missed is None or what is None:
+    if missed is None or what is None or local.begins is not None:
         return
     is_helper = local.beside if name is None else name in HELPERS
     if is_helper or (local.in_loop and name in CONVERSIONS):

@@ -317,9 +317,7 @@ class Recording:
                 local.watch(begun[0].codes)
 
         def begins_late() -> None:
-            missed = local.missed
             begins()
-            local.missed = missed
             if wrapped.donates and begun[0].line.pop("call", begun[0].line.pop("again", None)) is not None:
                 begun[0].line["unrecorded"] = "recording what has the buffers of its arguments"
 
@@ -333,8 +331,8 @@ class Recording:
             raise
         finally:
             local.begins = None
-            if not begun and (local.missed or path.has_grown()):
-                # Something was made meanwhile: by another thread, which may have served it, or where the arguments are taken apart.
+            if not begun and path.has_grown():
+                # Another thread has made an entry meanwhile, which may have served it.
                 begins_late()
             if begun:
                 self._end_of(begun[0])
