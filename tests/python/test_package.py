@@ -510,7 +510,7 @@ def test_a_program_may_close_what_it_did_not_open(tmp_path):
         "import os, jax\nf = jax.jit(lambda x: x + 1)\nf(1)\nos.closerange(3, 100)\n"
         "files = [open(f'other_{i}', 'w') for i in range(20)]\nf(1.0)\nprint('done')\n"
     )
-    command = [sys.executable, "-m", "jitkey", "record", str(program)]
+    command = [sys.executable, "-m", "jitkey", "record", "--", str(program)]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert run.stdout == "done\n" and "not all are there: the program closed it" in run.stderr
     assert all(not other.read_bytes() for other in tmp_path.glob("other_*"))

@@ -29,6 +29,11 @@ def main() -> None:
     record.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
     # argparse would take the first `--` of the program's own for itself.
     asked = parser.parse_args([word if word != "--" else ESCAPED for word in sys.argv[1:]])
+    if asked.program == ESCAPED:
+        # This one is ours: it ends what `record` itself is given.
+        if not asked.arguments:
+            record.error("the following arguments are required: program")
+        asked.program, *asked.arguments = asked.arguments
     if importlib.util.find_spec("jax") is None:
         sys.exit(environment.complain(f"this Python has no jax; install it with `{sys.executable} -m pip install jax`"))
     try:

@@ -363,7 +363,8 @@ def install() -> None:
             if local.beside or (local.in_loop and name in CONVERSIONS):
                 return infer_params(*args, **kwargs)
             if local.begins is not None:
-                if local.begins[0] is not getattr(args[0], "fun", args[0]):
+                # Up to 0.4 it is passed with what belongs to it. A function that jax differentiates otherwise has its `fun` itself.
+                if all(local.begins[0] is not fun for fun in (args[0], getattr(args[0], "fun", None))):
                     # What is run to take arguments apart and to compare them is none of the function's.
                     return infer_params(*args, **kwargs)
                 local.begins[1]()
