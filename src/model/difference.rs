@@ -13,8 +13,9 @@ use super::leaf::Aval;
 use super::object::{Kind, Obj};
 use super::parts::{FLAGS, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, SURROUNDINGS, X64, other_flags};
 use super::python;
+use super::side_by_side::{Met, said};
 use super::tree_difference::{Compared, compared};
-use super::treedef::{Path, Tree, Treedef};
+use super::treedef::Treedef;
 use crate::case::{Layer, Name};
 use crate::spec::{CallComponent, Equality, LeafComponent, Table};
 
@@ -139,16 +140,23 @@ const STATIC_POSITIONS: &str = "static positions";
 const STATIC_NAMES: &str = "static names";
 
 impl Key {
-    /// Everything in which `self`, the later key, differs from `earlier`, both of `table`, and how far it is from that.
-    #[must_use]
-    pub fn differences(&self, earlier: &Self, table: &Table) -> (Vec<Difference>, usize) {
-        let (before, after) = (earlier.parts(table), self.parts(table));
-        let (mut found, incomparable) = side_by_side(&before, &after, table).map_or_else(
-            || by_path(&before, &after, table),
-            |mut found| {
-                leave_out_what_follows(&mut found, &before, &after);
+    /// Everything in which `self`, the later key, whose parts are `now`, differs from `earlier`, whose parts are `before`, both of
+    /// `table`, and how far it is from that. They differ at the places that were `met`, if their parts stand in the same places.
+    pub(super) fn differences(
+        &self,
+        now: &[Part<'_>],
+        earlier: &Self,
+        before: &[Part<'_>],
+        met: Option<&[Met]>,
+        table: &Table,
+    ) -> (Vec<Difference>, usize) {
+        let (mut found, incomparable) = met.map_or_else(
+            || by_path(before, now, table),
+            |met| {
+                let mut found = said(met, before, now, table);
+                leave_out_what_follows(&mut found, before, now);
                 #[cfg(test)]
-                assert_eq!((found.clone(), 0), by_path(&before, &after, table));
+                assert_eq!((found.clone(), 0), by_path(before, now, table));
                 (found, 0)
             },
         );
@@ -157,9 +165,14 @@ impl Key {
         (found, far)
     }
 
+    /// Whether lowering has the leaves elsewhere, where `in_shardings` puts them.
+    pub(super) fn is_asked_otherwise(&self, earlier: &Self, table: &Table) -> bool {
+        is_lowered(table) && self.options.in_shardings != earlier.options.in_shardings
+    }
+
     /// Says of leaves that lie where they did, and that lowering has where `in_shardings` put them, that these differ.
     fn leave_out_what_is_asked(&self, found: &mut Vec<Difference>, earlier: &Self, table: &Table) {
-        if !is_lowered(table) || self.options.in_shardings == earlier.options.in_shardings {
+        if !self.is_asked_otherwise(earlier, table) {
             return;
         }
         let [before, now] = [earlier, self].map(|key| {
@@ -208,7 +221,13 @@ pub(super) const STATIC_TYPE: &str = "static type";
 pub(super) const STATIC_HASH: &str = "static hash";
 
 /// Adds in which way the part at `path` of the later key is another than its counterpart in the earlier one.
-fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Table, found: &mut Vec<Difference>) {
+pub(super) fn pieces(
+    path: &str,
+    before: Option<&Piece<'_>>,
+    after: &Piece<'_>,
+    table: &Table,
+    found: &mut Vec<Difference>,
+) {
     match (before, after) {
         (Some(Piece::Plain(name, before)), Piece::Plain(_, after)) if before != after => match (*name, before, after) {
             (PROGRAM, ..) => found.push(Difference::new("", name, "that of the earlier call", "another")),
@@ -220,7 +239,10 @@ fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Tab
             _ => found.push(Difference::new("", name, before, after)),
         },
         (None, Piece::Plain(name, after)) => found.push(Difference::new("", name, "none", after)),
-        (Some(Piece::Leaf(before)), Piece::Leaf(after)) => leaves(&path, before, after, table, found),
+        (Some(Piece::Leaf(before)), Piece::Leaf(after)) => {
+            let components = leaves_apart(before, after, table);
+            found.extend(components.map(|component| leaf_apart(&path, component, before, after, table)));
+        }
         (Some(Piece::Static(before, by)), Piece::Static(after, _)) => {
             let Some(component) = static_difference(before, after, *by) else { return };
             let known = found.len();
@@ -248,36 +270,46 @@ fn pieces(path: &str, before: Option<&Piece<'_>>, after: &Piece<'_>, table: &Tab
     }
 }
 
-/// Adds the components of `table` in which two leaves differ.
-fn leaves(path: &dyn fmt::Display, before: &Aval, after: &Aval, table: &Table, found: &mut Vec<Difference>) {
-    let missed = below_the_fast_path(table);
-    let both = |component| [before, after].map(|aval| Facet::of(component, aval, missed));
-    let is_same = |component| {
-        let [before, after] = both(component);
-        before == after
-    };
-    let is_placed = before.placement.is_some() && after.placement.is_some();
-    let place = [LeafComponent::Partition, LeafComponent::Device, LeafComponent::Memory];
-    let is_same_place = || is_placed && place.into_iter().all(is_same);
-    let is_placed_otherwise = !is_same(LeafComponent::Sharding) && table.leaf.contains(&LeafComponent::Sharding);
-    let are_bools = [before, after].iter().all(|aval| aval.dtype.name() == "bool");
+/// The components of `table` in which two leaves differ.
+pub(super) fn leaves_apart<'a>(
+    before: &'a Aval,
+    after: &'a Aval,
+    table: &'a Table,
+) -> impl Iterator<Item = LeafComponent> + 'a {
+    let is_same = move |component| Facet::is_same(component, before, after, below_the_fast_path(table));
     // An array of old keys has their words as a dimension more.
     let are_keys = before.prng.is_some() != after.prng.is_some();
-    for component in &table.leaf {
-        let [then, now] = both(*component);
-        let follows = match component {
-            // A bool of Python is weak because it's no array, and no key is.
-            LeafComponent::WeakType => are_keys || are_bools && is_placed_otherwise,
-            LeafComponent::Shape => are_keys,
-            _ => false,
-        };
-        if then != now && !follows {
-            let is_spelling = *component == LeafComponent::Sharding && is_same_place();
-            let word = if is_spelling { SPELLING } else { leaf_word(*component) };
-            let (then, now) = (then.said_of(*component, before, after), now.said_of(*component, after, before));
-            found.push(Difference::new(path, word, then, now));
-        }
-    }
+    // A bool of Python is weak because it's no array, and no key is.
+    let are_bools = [before, after].iter().all(|aval| aval.dtype.name() == "bool");
+    let weakness_follows = move || {
+        are_keys || are_bools && table.leaf.contains(&LeafComponent::Sharding) && !is_same(LeafComponent::Sharding)
+    };
+    let follows = move |component| match component {
+        LeafComponent::WeakType => weakness_follows(),
+        LeafComponent::Shape => are_keys,
+        _ => false,
+    };
+    table.leaf.iter().copied().filter(move |component| !is_same(*component) && !follows(*component))
+}
+
+/// How two leaves differ in a component of `table`.
+pub(super) fn leaf_apart(
+    path: &dyn fmt::Display,
+    component: LeafComponent,
+    before: &Aval,
+    after: &Aval,
+    table: &Table,
+) -> Difference {
+    let is_placed = before.placement.is_some() && after.placement.is_some();
+    let place = [LeafComponent::Partition, LeafComponent::Device, LeafComponent::Memory];
+    let missed = below_the_fast_path(table);
+    let is_same_place =
+        || is_placed && place.into_iter().all(|component| Facet::is_same(component, before, after, missed));
+    let is_spelling = component == LeafComponent::Sharding && is_same_place();
+    let word = if is_spelling { SPELLING } else { leaf_word(component) };
+    let [then, now] = [(before, after), (after, before)]
+        .map(|(aval, other)| Facet::of(component, aval, missed).said_of(component, aval, other));
+    Difference::new(path, word, then, now)
 }
 
 /// Takes out what is in a part that is built otherwise, or itself there in one of the calls only, and is there in one of them only,
@@ -382,7 +414,7 @@ fn passed_otherwise(before: &[Part<'_>], after: &[Part<'_>]) -> Option<usize> {
 struct Place(String, usize);
 
 /// A part of a key, or one of its leaves.
-enum Piece<'k> {
+pub(super) enum Piece<'k> {
     Plain(&'static str, &'k Plain<'k>),
     Leaf(Rc<Aval>),
     Static(Obj, Equality),
@@ -439,57 +471,9 @@ fn by_path(earlier_parts: &[Part<'_>], parts: &[Part<'_>], table: &Table) -> (Ve
     (found, incomparable)
 }
 
-/// Compares keys whose parts stand in the same places, as those of calls that are built and passed alike do: each with the other's,
-/// without a look for its counterpart. `None` if they don't, or it can't be seen at once.
-fn side_by_side(before: &[Part<'_>], after: &[Part<'_>], table: &Table) -> Option<Vec<Difference>> {
-    let mut found = Vec::new();
-    let mut known: Option<[*const Tree; 2]> = None;
-    let mut is_same_place = |before: &Path, after: &Path| {
-        let ((old, i), (new, j)) = (before.place(), after.place());
-        let pair = [Rc::as_ptr(old), Rc::as_ptr(new)];
-        let is_same = i == j && (known == Some(pair) || old.reads_as(new));
-        known = is_same.then_some(pair);
-        is_same
-    };
-    let is_built_alike = |before: &Treedef, after: &Treedef, by| {
-        after.tree.reads_as(&before.tree) && after.same(before, by).is_ok_and(|is_same| is_same)
-    };
-    for (before, after) in before.iter().zip(after) {
-        match (before, after) {
-            (Part::Plain(then, before), Part::Plain(now, after)) if then == now => {
-                pieces("", Some(&Piece::Plain(then, before)), &Piece::Plain(now, after), table, &mut found);
-            }
-            (Part::Leaves(before), Part::Leaves(after)) => {
-                let (mut before, mut after) = (before.iter(), after.iter());
-                loop {
-                    match (before.next(), after.next()) {
-                        (None, None) => break,
-                        (Some((then, old)), Some((now, new))) if is_same_place(&then, &now) => {
-                            if old != new {
-                                leaves(&now, &old, &new, table, &mut found);
-                            }
-                        }
-                        _ => return None,
-                    }
-                }
-            }
-            (Part::Static(then, before, by), Part::Static(now, after, _)) if is_same_place(then, now) => {
-                let before = Piece::Static(Rc::clone(before), *by);
-                pieces(&now.to_string(), Some(&before), &Piece::Static(Rc::clone(after), *by), table, &mut found);
-            }
-            (Part::Context(then, before), Part::Context(now, after)) if then == now => {
-                pieces(now, Some(&surrounding(*before)), &surrounding(*after), table, &mut found);
-            }
-            (Part::Tree(before, _), Part::Tree(after, by)) if is_built_alike(before, after, *by) => {}
-            _ => return None,
-        }
-    }
-    (before.len() == after.len()).then_some(found)
-}
-
 /// An object of what surrounds a call.
-fn surrounding<'k>(value: Option<&Obj>) -> Piece<'k> {
-    Piece::Static(value.map_or_else(|| Rc::new(Kind::None), Rc::clone), CONTEXT)
+pub(super) fn surrounding(value: Option<&Obj>) -> Obj {
+    value.map_or_else(|| Rc::new(Kind::None), Rc::clone)
 }
 
 fn places<'k>(parts: &'k [Part<'k>]) -> impl Iterator<Item = (Place, Piece<'k>)> {
@@ -499,7 +483,7 @@ fn places<'k>(parts: &'k [Part<'k>]) -> impl Iterator<Item = (Place, Piece<'k>)>
             Part::Plain(name, plain) => vec![(format!("({name})"), Piece::Plain(name, plain))],
             Part::Leaves(leaves) => leaves.iter().map(|(path, aval)| (path.to_string(), Piece::Leaf(aval))).collect(),
             Part::Static(path, value, by) => vec![(path.to_string(), Piece::Static(Rc::clone(value), *by))],
-            Part::Context(name, value) => vec![((*name).to_owned(), surrounding(*value))],
+            Part::Context(name, value) => vec![((*name).to_owned(), Piece::Static(surrounding(*value), CONTEXT))],
             Part::Tree(..) => Vec::new(),
         }
     };

@@ -55,6 +55,15 @@ impl<'a> Facet<'a> {
         }
     }
 
+    /// Whether two leaves have the same of it. Most that differ in something else lie in the same place.
+    pub fn is_same(component: LeafComponent, one: &Aval, other: &Aval, missed: bool) -> bool {
+        use LeafComponent::{CanonicalDtype, Shape, WeakType};
+        let is_of_place = !matches!(component, Shape | CanonicalDtype | WeakType);
+        let lie_alike =
+            || one.placement == other.placement && one.prng == other.prng && one.has_no_layout == other.has_no_layout;
+        is_of_place && lie_alike() || Facet::of(component, one, missed) == Facet::of(component, other, missed)
+    }
+
     /// What explanations say of it beside that of another leaf: the mesh that a type keeps is one that the array was moved off, of
     /// Python numbers of two types it is these that differ, and what has a shape can be keys.
     pub fn said_of(&self, component: LeafComponent, aval: &Aval, beside: &Aval) -> String {

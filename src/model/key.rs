@@ -87,9 +87,8 @@ impl Avals<'_> {
     fn same(self, other: Self, table: &Table, counts: impl Fn(LeafComponent) -> bool) -> bool {
         let missed = below_the_fast_path(table);
         let same = |a: &Aval, b: &Aval| {
-            let facet = |component: &LeafComponent, aval| Facet::of(*component, aval, missed);
             let mut components = table.leaf.iter().filter(|component| counts(**component));
-            std::ptr::eq(a, b) || a == b || components.all(|component| facet(component, a) == facet(component, b))
+            std::ptr::eq(a, b) || a == b || components.all(|component| Facet::is_same(*component, a, b, missed))
         };
         let ((mine, traits), (others, others_traits)) = (self.leaves.by_traits(), other.leaves.by_traits());
         let mut others = others.filter(|i| other.has(&others_traits[*i]));

@@ -43,6 +43,7 @@ mod predict;
 mod python;
 mod repr;
 mod running;
+mod side_by_side;
 mod signature;
 mod table;
 mod transform;

@@ -13,6 +13,7 @@ use super::key::Key;
 use super::object::{Kind, Obj, Raised};
 use super::parts::PROGRAM;
 use super::python;
+use super::side_by_side::{Met, are_no_less, is_of_leaves, side_by_side};
 use crate::spec::{FunctionBy, FunctionKey, Held, Table, TableName};
 
 /// A program that some call made, numbered in order.
@@ -254,7 +255,10 @@ impl Entries {
         // Those of the last calls come first.
         let mut shelves: Vec<&Shelf> = mine.into_iter().chain(others).collect();
         shelves.sort_by_key(|shelf| Reverse(shelf.entries.last().map(|entry| entry.call)));
+        let parts = key.parts(table);
         let (mut nearest, mut left): (Option<(Rank, Nearest)>, usize) = (None, usize::MAX);
+        // Where it differs from the nearest one, if no key that differs there and elsewhere can be nearer.
+        let mut nearest_met: Option<Vec<Met>> = None;
         'shelves: for shelf in shelves {
             let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
                 let (before, after) = match owner_of(function).filter(|of| shelf.is_of(of)) {
@@ -270,7 +274,34 @@ impl Entries {
             // What another function of the same loop has left in this very call is nothing earlier.
             let is_one = |entry: &&Entry| entry.left().0 != call && is_of(entry.left().1);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
-                let (found, far) = key.differences(&entry.key, table);
+                let (left_by, program) = entry.left();
+                let (is_traced_alone, alike) = standing(left_by);
+                let left_nothing = program == NEVER_FAST;
+                let before = entry.key.parts(table);
+                let met = side_by_side(&before, &parts, table);
+                let placed = met
+                    .as_deref()
+                    .filter(|met| is_of_leaves(met, &parts) && !key.is_asked_otherwise(&entry.key, table));
+                let is_no_nearer = placed.zip(nearest_met.as_deref()).zip(nearest.as_ref()).is_some_and(
+                    |((met, those), (known, nearest))| {
+                        let ((_, _, says_nothing, is_of_another_trace, of_another, _), _) = *known;
+                        let own = (
+                            left_nothing,
+                            is_traced_alone,
+                            says_nothing,
+                            is_of_another_trace,
+                            of_another,
+                            Reverse(alike),
+                        );
+                        met.len() > 1 && left_by <= nearest.call && own >= known.0 && are_no_less(met, those)
+                    },
+                );
+                if is_no_nearer && !cfg!(test) {
+                    left -= 1;
+                    continue;
+                }
+                let (found, far) = key.differences(&parts, &entry.key, &before, met.as_deref(), table);
+                let says_all = placed.is_some_and(|met| met.len() == far);
                 let far = far + usize::from(other.is_some());
                 let mut differences: Vec<_> = other.iter().cloned().chain(found).collect();
                 // That another program was made above says nothing, and a call that failed left nothing to be found.
@@ -281,9 +312,6 @@ impl Entries {
                 // Where the function is an argument like any other, keys of its own say more than those of another.
                 let of_another =
                     if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
-                let (left_by, program) = entry.left();
-                let (is_traced_alone, alike) = standing(left_by);
-                let left_nothing = program == NEVER_FAST;
                 let rank = (
                     (left_nothing, is_traced_alone, says_nothing, is_of_another_trace, of_another, Reverse(alike)),
                     (
@@ -308,7 +336,9 @@ impl Entries {
                         (rank, Reverse(left_by)) < (*known, Reverse(*call))
                     }
                 });
+                debug_assert!(!(is_nearer && is_no_nearer), "{differences:?}");
                 if is_nearer {
+                    nearest_met = met.filter(|_| says_all);
                     nearest = Some((rank, Nearest { call: left_by, program, differences }));
                 }
                 if left == 0 {
