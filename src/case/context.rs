@@ -39,6 +39,10 @@ pub struct Context {
     /// `jax.experimental.compute_on.compute_on`: the compute type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_on: Option<String>,
+    /// The axes that `axis_name` of `jax.vmap` names around the call, or `jax.shard_map` with a mesh, with their sizes, the outermost
+    /// first: the axis environment of jax.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub named_axes: IndexMap<Name, u32>,
     /// The value of a context that was made with `jax.make_user_context()`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<Value>,
@@ -122,11 +126,12 @@ impl Context {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { x64, flags, default_device, mesh, set_mesh, mesh_devices, mesh_explicit, .. } = self;
-        let Self { xla_metadata, compute_on, user, transfer_guard, persistent_cache, .. } = self;
+        let Self { xla_metadata, compute_on, named_axes, user, transfer_guard, persistent_cache, .. } = self;
         let is_plain = x64.is_none() && default_device.is_none() && transfer_guard.is_none() && !persistent_cache;
         let has_mesh = mesh.is_some() || set_mesh.is_some() || !mesh_devices.is_empty() || !mesh_explicit.is_empty();
+        let has_axes = !named_axes.is_empty();
         let has_values = !flags.is_empty() || !xla_metadata.is_empty() || compute_on.is_some() || user.is_some();
-        is_plain && !has_mesh && !has_values
+        is_plain && !has_mesh && !has_axes && !has_values
     }
 
     /// The context of a call inside this one: what both set is as the call says.
@@ -139,6 +144,8 @@ impl Context {
         flags.extend(call.flags.clone());
         let mut xla_metadata = self.xla_metadata.clone();
         xla_metadata.extend(call.xla_metadata.clone());
+        let mut named_axes = self.named_axes.clone();
+        named_axes.extend(call.named_axes.clone());
         let devices = if call.mesh_devices.is_empty() { &self.mesh_devices } else { &call.mesh_devices };
         let explicit = if call.mesh_explicit.is_empty() { &self.mesh_explicit } else { &call.mesh_explicit };
         Cow::Owned(Self {
@@ -151,6 +158,7 @@ impl Context {
             mesh_explicit: explicit.clone(),
             xla_metadata,
             compute_on: call.compute_on.clone().or_else(|| self.compute_on.clone()),
+            named_axes,
             user: call.user.clone().or_else(|| self.user.clone()),
             transfer_guard: call.transfer_guard.or(self.transfer_guard),
             persistent_cache: call.persistent_cache || self.persistent_cache,

@@ -189,6 +189,7 @@ impl Display for Context {
             mesh_explicit,
             xla_metadata,
             compute_on,
+            named_axes,
             user,
             transfer_guard,
             persistent_cache,
@@ -208,6 +209,9 @@ impl Display for Context {
             parts.push(format!("set_xla_metadata({})", items.join(", ")));
         }
         parts.extend(compute_on.as_ref().map(|kind| format!("compute_on={kind}")));
+        if !named_axes.is_empty() {
+            parts.push(format!("named axes {}", axes(named_axes, &[]).collect::<Vec<_>>().join(", ")));
+        }
         parts.extend(user.as_ref().map(|value| format!("user_context={value}")));
         parts.extend(transfer_guard.map(|guard| format!("transfer_guard={}", guard.word())));
         parts.extend(persistent_cache.then(|| "a persistent cache".to_owned()));

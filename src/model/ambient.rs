@@ -24,6 +24,8 @@ pub struct Ambient {
     /// What `set_xla_metadata` set: a tuple of names and values.
     pub xla_metadata: Option<Obj>,
     pub compute_on: Option<String>,
+    /// The axes that are named around the call, with their sizes, in words.
+    pub named_axes: Vec<String>,
     /// The value of the user's own context.
     pub user: Option<Obj>,
     /// Whether what has to be copied to where the program runs raises.
@@ -119,11 +121,16 @@ impl Ambient {
             xla_metadata: (!metadata.is_empty())
                 .then(|| Rc::new(Kind::Tuple(metadata.into_iter().map(pair).collect()))),
             compute_on: context.compute_on,
+            named_axes: axes(&context.named_axes, &[]).collect(),
             user: context.user.as_ref().map(|value| names.build(value)).transpose()?,
             guarded: context.transfer_guard.is_some_and(TransferGuard::disallows),
             persistent_cache: context.persistent_cache,
             ..Self::default()
         };
+        if !profile.axes_in_order {
+            ambient.named_axes.sort_unstable();
+        }
+        ambient.never_fast = profile.axes_never_fast && !ambient.named_axes.is_empty();
         let mut flags = context.flags;
         flags.sort_unstable_keys();
         for (name, value) in &flags {
@@ -162,6 +169,7 @@ impl Ambient {
         self.set_mesh.is_some()
             || self.xla_metadata.is_some()
             || self.compute_on.is_some()
+            || !self.named_axes.is_empty()
             || self.user.is_some()
             || self.guarded
     }

@@ -339,7 +339,8 @@ impl Simulation<'_> {
             Some(raised) => Err(raised),
             None => self.build(call, program, missed.with(Layer::Dispatch), Layer::Compile),
         };
-        let made = outcome.as_ref().ok().and_then(|served| served.program).unwrap_or(NEVER_FAST);
+        let made = outcome.as_ref().ok().and_then(|served| served.program).filter(|_| !call.ambient.never_fast);
+        let made = made.unwrap_or(NEVER_FAST);
         self.file(TableName::Dispatch, call.function, dispatch_key, made)?;
         outcome.map(|served| served.missed)
     }

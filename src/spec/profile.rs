@@ -136,6 +136,12 @@ pub struct Profile {
     /// is taken for one that has no hash.
     #[serde(default)]
     pub slices_hash: bool,
+    /// Whether the axes that are named around a call count in the order in which they were: a tuple, before jax 0.10 made it a dict.
+    #[serde(default)]
+    pub axes_in_order: bool,
+    /// Whether the fast path is not used under them: since jax 0.5 it asks that nothing is named or traced around the call.
+    #[serde(default)]
+    pub axes_never_fast: bool,
     /// Whether a wrapper takes no `compiler_options` (`TypeError`).
     #[serde(default)]
     pub without_compiler_options: bool,

@@ -291,6 +291,8 @@ pub enum ContextComponent {
     XlaMetadata,
     /// `compute_on`
     ComputeOn,
+    /// The axes that are named around the call, with their sizes.
+    NamedAxes,
     /// The value of a context that the user made.
     User,
     /// Every other flag that a case sets.

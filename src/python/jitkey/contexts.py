@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
-from jax._src import compilation_cache
+from jax._src import compilation_cache, core
 
 from .arrays import enable_x64, mesh
 from .errors import Unsupported, construction
@@ -28,7 +28,7 @@ def begin() -> None:
 
 def merged(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     """The context of a call inside that of its case."""
-    together = {name: {**outer.get(name, {}), **inner.get(name, {})} for name in ("flags", "xla_metadata")}
+    together = {name: {**outer.get(name, {}), **inner.get(name, {})} for name in ("flags", "xla_metadata", "named_axes")}
     return {**outer, **inner, **{name: values for name, values in together.items() if values}}
 
 
@@ -57,6 +57,9 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
             stack.enter_context(_xla_metadata(values))
         if context.get("compute_on") is not None:
             stack.enter_context(_compute_on(context["compute_on"]))
+        if context.get("named_axes"):
+            # What jax.vmap enters for an axis_name.
+            stack.enter_context(core.extend_axis_env_nd(list(context["named_axes"].items())))
         if context.get("user") is not None:
             if USER is None:
                 raise Unsupported("jax.make_user_context")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -47,9 +48,10 @@ class Surroundings:
         if key not in self._contexts:
             if len(self._contexts) >= KNOWN:
                 self._contexts.clear()
-            context = None if _has_axes() else self._described(now)
-            known = [other for other in self._contexts.values() if other is not None]
-            self._contexts[key] = None if context in known else context
+            context = self._described(now)
+            # In which order axes are named can count.
+            known = [json.dumps(other) for other in self._contexts.values() if other is not None]
+            self._contexts[key] = None if json.dumps(context) in known else context
         found = self._contexts[key]
         if found is None:
             raise Unsupported("recording what surrounds the call")
@@ -86,6 +88,8 @@ class Surroundings:
                 context[word] = dict(mesh.shape)
                 context["mesh_devices"] = [device.id for device in mesh.devices.flat]
                 context |= {"mesh_explicit": explicit} if explicit else {}
+        if axes := _named_axes():
+            context["named_axes"] = axes
         guard = self._guard()
         if isinstance(guard, str):
             context["transfer_guard"] = guard
@@ -95,10 +99,20 @@ class Surroundings:
         return context
 
 
-def _has_axes() -> bool:
-    """Whether the call is made under a named axis, as `jax.pmap` and `jax.vmap` make them."""
+def _named_axes() -> dict[str, int]:
+    """The axes that `jax.vmap` and others have named around the call, with their sizes."""
     context = getattr(core, "trace_ctx", None)
-    return bool(core.thread_local_state.trace_state.axis_env if context is None else context.axis_env.axis_sizes)
+    if context is None:
+        named = {frame.name: frame.size for frame in core.thread_local_state.trace_state.axis_env}
+    else:
+        env = context.axis_env
+        named = dict(env.axis_sizes)
+        if env.spmd_axis_names or getattr(env, "explicit_mesh_axis_names", ()):
+            raise Unsupported("recording axes that are named and have devices")
+    named.pop(core.no_axis_name, None)
+    if not all(isinstance(name, str) for name in named):
+        raise Unsupported("recording an axis whose name is no text")
+    return named
 
 
 def _flag(name: str) -> Any:

@@ -394,6 +394,7 @@ impl<'c> Writer<'c> {
             mesh_explicit,
             xla_metadata,
             compute_on,
+            named_axes,
             user,
             transfer_guard,
             persistent_cache,
@@ -428,6 +429,11 @@ impl<'c> Writer<'c> {
         if let Some(kind) = compute_on {
             self.imports.insert("from jax.experimental.compute_on import compute_on".to_owned());
             managers.push(format!("compute_on({})", string(kind)));
+        }
+        if !named_axes.is_empty() {
+            self.imports.insert("from jax._src.core import extend_axis_env_nd".to_owned());
+            let axes = named_axes.iter().map(|(name, size)| format!("({}, {size})", string(name.as_str())));
+            managers.push(format!("extend_axis_env_nd([{}])", axes.collect::<Vec<_>>().join(", ")));
         }
         if let Some(value) = user {
             if self.stale {
