@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use super::placement::is_zero;
 use super::{Name, Value};
 
 /// What surrounds a call: configuration and context managers.
@@ -46,6 +47,10 @@ pub struct Context {
     /// The value of a context that was made with `jax.make_user_context()`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<Value>,
+    /// How many contexts were made since the case began, by `jax.make_user_context()` or by a module that was imported. Each is a part
+    /// of all keys, whether or not it is entered, and there for good.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub contexts_made: u32,
     /// `jax.transfer_guard`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_guard: Option<TransferGuard>,
@@ -126,12 +131,12 @@ impl Context {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { x64, flags, default_device, mesh, set_mesh, mesh_devices, mesh_explicit, .. } = self;
-        let Self { xla_metadata, compute_on, named_axes, user, transfer_guard, persistent_cache, .. } = self;
+        let Self { xla_metadata, compute_on, named_axes, user, contexts_made, transfer_guard, persistent_cache, .. } = self;
         let is_plain = x64.is_none() && default_device.is_none() && transfer_guard.is_none() && !persistent_cache;
         let has_mesh = mesh.is_some() || set_mesh.is_some() || !mesh_devices.is_empty() || !mesh_explicit.is_empty();
         let has_axes = !named_axes.is_empty();
         let has_values = !flags.is_empty() || !xla_metadata.is_empty() || compute_on.is_some() || user.is_some();
-        is_plain && !has_mesh && !has_axes && !has_values
+        is_plain && !has_mesh && !has_axes && !has_values && *contexts_made == 0
     }
 
     /// The context of a call inside this one: what both set is as the call says.
@@ -160,6 +165,7 @@ impl Context {
             compute_on: call.compute_on.clone().or_else(|| self.compute_on.clone()),
             named_axes,
             user: call.user.clone().or_else(|| self.user.clone()),
+            contexts_made: call.contexts_made.max(self.contexts_made),
             transfer_guard: call.transfer_guard.or(self.transfer_guard),
             persistent_cache: call.persistent_cache || self.persistent_cache,
         })

@@ -191,6 +191,7 @@ impl Display for Context {
             compute_on,
             named_axes,
             user,
+            contexts_made,
             transfer_guard,
             persistent_cache,
         } = self;
@@ -213,6 +214,7 @@ impl Display for Context {
             parts.push(format!("named axes {}", axes(named_axes, &[]).collect::<Vec<_>>().join(", ")));
         }
         parts.extend(user.as_ref().map(|value| format!("user_context={value}")));
+        parts.extend((*contexts_made > 0).then(|| format!("contexts_made={contexts_made}")));
         parts.extend(transfer_guard.map(|guard| format!("transfer_guard={}", guard.word())));
         parts.extend(persistent_cache.then(|| "a persistent cache".to_owned()));
         f.write_str(&parts.join(", "))

@@ -28,6 +28,8 @@ pub struct Ambient {
     pub named_axes: Vec<String>,
     /// The value of the user's own context.
     pub user: Option<Obj>,
+    /// How many contexts were made since the case began.
+    pub contexts_made: u32,
     /// Whether what has to be copied to where the program runs raises.
     pub guarded: bool,
     /// The flags that are part of the fast path's key, with their values; likewise the next two.
@@ -123,6 +125,7 @@ impl Ambient {
             compute_on: context.compute_on,
             named_axes: axes(&context.named_axes, &[]).collect(),
             user: context.user.as_ref().map(|value| names.build(value)).transpose()?,
+            contexts_made: context.contexts_made,
             guarded: context.transfer_guard.is_some_and(TransferGuard::disallows),
             persistent_cache: context.persistent_cache,
             ..Self::default()
@@ -170,6 +173,7 @@ impl Ambient {
             || self.xla_metadata.is_some()
             || self.compute_on.is_some()
             || !self.named_axes.is_empty()
+            || self.contexts_made > 0
             || self.user.is_some()
             || self.guarded
     }

@@ -68,7 +68,8 @@ pub(super) const STEPS: &str = "number of steps";
 pub(super) const LOOP_OPTIONS: &str = "options of the loop";
 
 /// The parts that are what surrounds a call, and no object.
-pub(super) const SURROUNDINGS: [&str; 7] = [X64, DEFAULT_DEVICE, MESH, SET_MESH, COMPUTE_ON, NAMED_AXES, FLAGS];
+pub(super) const SURROUNDINGS: [&str; 8] =
+    [X64, DEFAULT_DEVICE, MESH, SET_MESH, COMPUTE_ON, NAMED_AXES, CONTEXTS_MADE, FLAGS];
 /// The flag that says whether numbers can have 64 bits.
 pub const X64: &str = "jax_enable_x64";
 const DEFAULT_DEVICE: &str = "default device";
@@ -76,6 +77,7 @@ const MESH: &str = "mesh around the call";
 const SET_MESH: &str = "jax.set_mesh";
 const COMPUTE_ON: &str = "compute_on";
 const NAMED_AXES: &str = "named axes";
+const CONTEXTS_MADE: &str = "contexts that were made";
 /// The word for a flag that has no value of its own.
 const UNSET: &str = "unset";
 /// The part that is what else `jax.config` says: each flag that is set, with its value.
@@ -228,6 +230,7 @@ fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient
         ContextComponent::XlaMetadata => Part::Context("XLA metadata", ambient.xla_metadata.as_ref()),
         ContextComponent::ComputeOn => plain(COMPUTE_ON, ambient.compute_on.as_slice().into()),
         ContextComponent::NamedAxes => plain(NAMED_AXES, ambient.named_axes.as_slice().into()),
+        ContextComponent::ContextsMade => Part::Plain(CONTEXTS_MADE, Plain::Number(u64::from(ambient.contexts_made))),
         ContextComponent::User => Part::Context("user context", ambient.user.as_ref()),
         ContextComponent::Flags => {
             let flags = match table {

@@ -293,6 +293,8 @@ pub enum ContextComponent {
     ComputeOn,
     /// The axes that are named around the call, with their sizes.
     NamedAxes,
+    /// How many contexts were made, by the user or by a module that was imported.
+    ContextsMade,
     /// The value of a context that the user made.
     User,
     /// Every other flag that a case sets.

@@ -20,10 +20,13 @@ USER: Any = jax.make_user_context(None) if hasattr(jax, "make_user_context") els
 _folder: tempfile.TemporaryDirectory[str] | None = None
 
 
+_made = 0
+
+
 def begin() -> None:
-    """Forgets the files of the case before."""
-    global _folder
-    _folder = None
+    """Forgets the files of the case before, and the contexts that it made."""
+    global _folder, _made
+    _folder, _made = None, 0
 
 
 def merged(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
@@ -60,6 +63,7 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
         if context.get("named_axes"):
             # What jax.vmap enters for an axis_name.
             stack.enter_context(core.extend_axis_env_nd(list(context["named_axes"].items())))
+        _make_contexts(context.get("contexts_made", 0))
         if context.get("user") is not None:
             if USER is None:
                 raise Unsupported("jax.make_user_context")
@@ -89,6 +93,18 @@ def _persistent_cache() -> Iterator[None]:
             yield
         finally:
             compilation_cache.reset_cache()
+
+
+def _make_contexts(count: int) -> None:
+    """Makes contexts until there are so many since the case began."""
+    global _made
+    if count and USER is None:
+        raise Unsupported("jax.make_user_context")
+    if count < _made:
+        raise Unsupported("a call without a context that was made before")
+    while _made < count:
+        jax.make_user_context(None)
+        _made += 1
 
 
 def _default_device(device: int | str) -> contextlib.AbstractContextManager[Any]:

@@ -31,9 +31,12 @@ class Surroundings:
         self._guards = [jax.config._value_holders[name] for name in GUARDS if name in jax.config._value_holders]
         self._usual = len(jax_config.trace_context())
         self._contexts: dict[Any, dict[str, Any] | None] = {}
+        self._first: int | None = None
+        """How many contexts there were at the first call."""
         # What is called first can be called under something that has no words, and would be taken for what surrounds nothing.
         with contextlib.suppress(Unsupported):
             self.of_call()
+        self._first = None
 
     def of_call(self) -> dict[str, Any]:
         """What surrounds the call and isn't as it was when the recording began.
@@ -41,9 +44,7 @@ class Surroundings:
         Raises `Unsupported` for what a case has no words for.
         """
         now = jax_config.trace_context()
-        while len(now) > self._usual and (now[-1] is None or now[-1] is False):
-            # Each kind of context that a library makes adds one, which says nothing before it is entered.
-            now = now[:-1]
+        self._first = self._first or len(now)
         key = (now, self.beside())
         if key not in self._contexts:
             if len(self._contexts) >= KNOWN:
@@ -93,6 +94,8 @@ class Surroundings:
         guard = self._guard()
         if isinstance(guard, str):
             context["transfer_guard"] = guard
+        if len(now) > (self._first or 0):
+            context["contexts_made"] = len(now) - (self._first or 0)
         of_users = [value for value in now[self._usual :] if value is not None and value is not False]
         if len(of_users) == 1:
             context["user"] = self._static(of_users[0])

@@ -396,6 +396,7 @@ impl<'c> Writer<'c> {
             compute_on,
             named_axes,
             user,
+            contexts_made,
             transfer_guard,
             persistent_cache,
         } = context;
@@ -440,6 +441,9 @@ impl<'c> Writer<'c> {
                 return Err(ScriptError::new("a stale hit beside a user context, which the body would have to read"));
             }
             managers.push(format!("{}({})", self.helper("user_context"), self.value(value)?));
+        }
+        if *contexts_made > 0 {
+            return Err(ScriptError::new("a call after a context was made, which stays for good"));
         }
         managers.extend(transfer_guard.map(|guard| format!("jax.transfer_guard(\"{}\")", guard.word())));
         Ok(managers)
