@@ -131,7 +131,9 @@ impl Context {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { x64, flags, default_device, mesh, set_mesh, mesh_devices, mesh_explicit, .. } = self;
-        let Self { xla_metadata, compute_on, named_axes, user, contexts_made, transfer_guard, persistent_cache, .. } = self;
+        let Self {
+            xla_metadata, compute_on, named_axes, user, contexts_made, transfer_guard, persistent_cache, ..
+        } = self;
         let is_plain = x64.is_none() && default_device.is_none() && transfer_guard.is_none() && !persistent_cache;
         let has_mesh = mesh.is_some() || set_mesh.is_some() || !mesh_devices.is_empty() || !mesh_explicit.is_empty();
         let has_axes = !named_axes.is_empty();

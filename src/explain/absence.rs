@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::Recording;
-use super::inside::reference;
+use super::methods::Methods;
 use super::recording::{CallLine, Line};
-use crate::case::{Array, Call, ClearScope, Form, Layer, LayerSet, Library, MethodForm, Name, Subclass, Value, Via};
+use crate::case::{Array, Call, ClearScope, Layer, LayerSet, Library, MethodForm, Name, Subclass, Value, Via};
 use crate::model::Difference;
 
 /// The component of a function that is wrapped anew in each call, so that nothing is ever found, whatever else differs.
@@ -38,7 +38,7 @@ enum Absence {
 
 impl Absence {
     /// At the function of that name, which is a `method` perhaps, `Model.run`, of the same object as before or of another.
-    fn difference(self, function: &str, method: Option<&MethodForm>, is_of_the_same: bool) -> Difference {
+    fn difference(self, function: &str, method: Option<&str>, is_of_the_same: bool) -> Difference {
         let (component, before, after) = match self {
             Self::Effect => ("effect", "none", "one"),
             Self::Converted => ("object with __jax_array__", "none", "one"),
@@ -50,8 +50,7 @@ impl Absence {
             Self::Wrapped => (WRAPPING, "a lambda", "another"),
             Self::Anew => {
                 let of = if is_of_the_same { " of the same object" } else { "" };
-                let name = method.and_then(|method| method.name.as_deref());
-                let text = name.map_or_else(|| function.to_owned(), |name| format!("<bound method {name}{of}>"));
+                let text = method.map_or_else(|| function.to_owned(), |name| format!("<bound method {name}{of}>"));
                 return Difference::new("", "function", &text, format!("another {text}"));
             }
             Self::Gone => ("lifetime", "there", "gone"),
@@ -105,14 +104,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
     let mut raised: HashMap<usize, Vec<(usize, [usize; 2])>> = HashMap::new();
     let mut absences = Vec::new();
     let calls: Vec<_> = recording.calls().collect();
-    let objects: HashMap<_, _> = recording.news().flat_map(|news| &news.objects).collect();
-    let method = |function: &Value| match objects.get(reference(function)?)? {
-        Value::Form(form) => match &**form {
-            Form::Method(method) => Some(method),
-            _ => None,
-        },
-        _ => None,
-    };
+    let methods = Methods::of(recording);
     for line in &recording.lines {
         let line = match line {
             Line::Clear(scope, _) => {
@@ -153,9 +145,10 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             Some(earlier) if earlier.wrapper != line.recorded.wrapper.as_ref() => Absence::Anew,
             Some(_) => Absence::Gone,
         };
-        let method = given.and_then(|call| method(call.function.as_ref()?));
+        let method = given.and_then(|call| methods.called(call));
+        let name = method.and_then(|method| methods.name(method));
         let is_of_the_same = method.zip(earlier.and_then(|it| it.method)).is_some_and(|(now, then)| now.of == then.of);
-        absences.push(absence.difference(&line.recorded.name, method, is_of_the_same));
+        absences.push(absence.difference(&line.recorded.name, name.as_deref(), is_of_the_same));
         if observed.error.is_some() {
             raised.entry(function).or_default().push((absences.len() - 1, now));
         } else {

@@ -124,10 +124,12 @@ impl<'s> Advisor<'s> {
 
 /// The class of the object of which `method` is one, as it is called where it is defined; what isn't written so has none.
 fn owner(method: &str) -> &str {
-    let named = method
-        .strip_prefix("<bound method ")
-        .and_then(|rest| rest.split(' ').next()?.trim_end_matches('>').rsplit_once('.'));
-    named.map_or("object", |(class, _)| class.rsplit('.').next().unwrap_or(class))
+    let Some(rest) = method.strip_prefix("<bound method ") else { return "object" };
+    // Its own class may have it from another one.
+    let written = rest.split_once(" of ").and_then(|(_, object)| object.split_once('(')).map(|(class, _)| class);
+    let is_name = |class: &&str| class.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let defined = || rest.split(' ').next()?.trim_end_matches('>').rsplit_once('.').map(|(class, _)| class);
+    written.filter(is_name).or_else(defined).map_or("object", |class| class.rsplit('.').next().unwrap_or(class))
 }
 
 /// The function inside of which one is defined: `make` of `<function make.<locals>.step at a.py:1>`.

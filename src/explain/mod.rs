@@ -7,6 +7,7 @@ mod absence;
 mod advice;
 mod beside;
 mod inside;
+mod methods;
 mod outside;
 mod patterns;
 mod recording;

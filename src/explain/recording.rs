@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::Transformed;
 use super::inside::reference;
+use super::methods::Methods;
 use super::outside::unnumbered;
 use crate::case::{Call, Class, ClearScope, Effect, Form, Layer, LayerSet, Name, Value, Via, Wrapper, text};
 use crate::spec::Version;
@@ -447,7 +448,8 @@ impl Recording {
     /// one is another function, unless it takes the place of one that is gone, and no cache was cleared in between.
     fn numbered_functions(&self) -> Vec<usize> {
         let mut numbers = Vec::new();
-        let (closed_over, branches, jitted) = (self.closed_over(), self.branches(), self.jitted());
+        let (closed_over, branches, jitted, owners) =
+            (self.closed_over(), self.branches(), self.jitted(), self.owners());
         // With the wrapper, and how often caches had been cleared when it was called last.
         let mut made: HashMap<_, Vec<(Option<&Name>, usize, usize)>> = HashMap::new();
         let (mut gone, mut count, mut cleared): (HashSet<&Name>, usize, usize) = Default::default();
@@ -463,7 +465,7 @@ impl Recording {
             gone.extend(&line.ended);
             let Recorded { api, called, name, at, wrapper, .. } = &line.recorded;
             let call = numbers.len();
-            let made_of = (&closed_over[call], branches[call], jitted[call]);
+            let made_of = (&closed_over[call], branches[call], jitted[call], owners[call]);
             let (here, wrapper) = (made.entry((api, called, name, at, made_of)).or_default(), wrapper.as_ref());
             let known = here.iter().position(|(other, ..)| *other == wrapper);
             let is_left = |(other, _, last): &(Option<&Name>, usize, usize)| {
@@ -478,6 +480,13 @@ impl Recording {
             numbers.push(here[place].1);
         }
         numbers
+    }
+
+    /// For each call the class of the object whose method its function is: that of a library's class is another one of each.
+    fn owners(&self) -> Vec<Option<&str>> {
+        let (methods, calls) = (Methods::of(self), self.calls().collect::<Vec<_>>());
+        let owner = |i| self.described(&calls, i).and_then(|call| methods.class(methods.called(call)?));
+        (0..calls.len()).map(owner).collect()
     }
 
     /// For each call whether its function was jitted already: it is another one than what is in it.
@@ -523,7 +532,7 @@ impl Recording {
     /// cycle of references is gone whenever Python looks for such.
     pub(super) fn functions(&self) -> Vec<usize> {
         let mut numbers = self.numbered_functions();
-        let closed_over = self.closed_over();
+        let (closed_over, owners) = (self.closed_over(), self.owners());
         let mut made: HashMap<_, IndexMap<Option<&Name>, (usize, usize)>> = HashMap::new();
         let (mut cleared, mut calls) = (0, 0);
         for line in &self.lines {
@@ -532,15 +541,19 @@ impl Recording {
                 Line::Aside(_) | Line::Beside(_) => {}
                 Line::Call(line) => {
                     let Recorded { api, called, name, at, wrapper, .. } = &line.recorded;
-                    let here = made.entry((cleared, api, called, name, at, &closed_over[calls])).or_default();
+                    let here =
+                        made.entry((cleared, api, called, name, at, (&closed_over[calls], owners[calls]))).or_default();
                     here.entry(wrapper.as_ref()).or_insert((calls, calls)).1 = calls;
                     calls += 1;
                 }
             }
         }
         for here in made.into_values().filter(|here| here.len() >= IN_A_LOOP) {
-            let spans: Vec<(usize, usize)> = here.into_values().collect();
-            if spans.windows(2).all(|pair| pair[0].1 < pair[1].0) {
+            let all: Vec<(usize, usize)> = here.into_values().collect();
+            // One within which others are made is kept.
+            let is_used_up = |(i, span): &(usize, (usize, usize))| all.get(i + 1).is_none_or(|next| span.1 < next.0);
+            let spans: Vec<_> = all.iter().copied().enumerate().filter(is_used_up).map(|(_, span)| span).collect();
+            if spans.len() >= IN_A_LOOP {
                 let (first, rest) = (numbers[spans[0].0], spans.iter().map(|(call, _)| numbers[*call]));
                 let merged: HashSet<usize> = rest.collect();
                 numbers.iter_mut().filter(|number| merged.contains(number)).for_each(|number| *number = first);

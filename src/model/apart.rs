@@ -176,7 +176,7 @@ pub(super) fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding
 }
 
 /// The name of a class without the number that a recording gives it.
-pub(super) fn stem(name: &str) -> &str {
+pub(crate) fn stem(name: &str) -> &str {
     let numbered = name.rsplit_once("__").filter(|(_, number)| number.parse::<u32>().is_ok());
     numbered.map_or(name, |(stem, _)| stem)
 }

@@ -112,10 +112,10 @@ pub(super) const ABSENT: &str = "absent";
 pub(super) const ARGUMENT: &str = "argument";
 
 /// The component of a static argument that one of the calls is given and the other isn't.
-const STATIC_ARGUMENT: &str = "static argument";
+pub(super) const STATIC_ARGUMENT: &str = "static argument";
 
 /// The components that are where a leaf lies.
-const PLACEMENT: [&str; 10] = [
+const PLACEMENT: [&str; 11] = [
     "committed",
     "device",
     "known layout",
@@ -126,10 +126,14 @@ const PLACEMENT: [&str; 10] = [
     "partition",
     "sharding",
     SPELLING,
+    EXPLICIT_SPEC,
 ];
 
 /// The component of a sharding that is another one, though the array lies where it did.
 const SPELLING: &str = "spelling of the sharding";
+
+/// The component of a mesh that is the same one, over whose Explicit axes an array is split otherwise.
+const EXPLICIT_SPEC: &str = "spec over explicit axes";
 
 /// The components that say how arguments are passed.
 const FORM: [&str; 4] = [POSITIONAL, KEYWORDS, NAMES, STATIC_POSITIONS];
@@ -309,6 +313,11 @@ pub(super) fn leaf_apart(
     let word = if is_spelling { SPELLING } else { leaf_word(component) };
     let [then, now] = [(before, after), (after, before)]
         .map(|(aval, other)| Facet::of(component, aval, missed).said_of(component, aval, other));
+    let specs = [&then, &now].map(|text| text.split_once(", P(").unwrap_or((text, ")")));
+    if component == LeafComponent::Mesh && specs[0].0 == specs[1].0 {
+        let [then, now] = specs.map(|(_, spec)| format!("P({spec}"));
+        return Difference::new(path, EXPLICIT_SPEC, then, now);
+    }
     Difference::new(path, word, then, now)
 }
 

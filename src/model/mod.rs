@@ -53,6 +53,7 @@ mod view;
 mod walk;
 mod wrapper;
 
+pub(crate) use apart::stem;
 pub use difference::{Difference, Explanation};
 pub use digest::{CHANGED, Written};
 pub use key::Key;

@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use smallvec::SmallVec;
 
 use super::apart::told_apart;
-use super::difference::{Difference, STATIC_VALUE, leave_out_what_is_inside};
+use super::difference::{Difference, STATIC_ARGUMENT, STATIC_VALUE, leave_out_what_is_inside};
 use super::facet::SHAPE;
 use super::key::Key;
 use super::object::{Kind, Obj, Raised};
@@ -316,7 +316,10 @@ impl Entries {
                     (left_nothing, is_traced_alone, says_nothing, is_of_another_trace, of_another, Reverse(alike)),
                     (
                         far,
-                        differences.iter().filter(|found| [SHAPE, STATIC_VALUE].contains(&&*found.component)).count(),
+                        differences
+                            .iter()
+                            .filter(|found| [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component))
+                            .count(),
                     ),
                 );
                 leave_out_what_is_inside(&mut differences);

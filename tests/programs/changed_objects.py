@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flax import struct
 
 
 class Agent:
@@ -271,3 +272,73 @@ for rate in (0.5, 0.25):
     print(holds.by_property(jnp.ones(3))[0], holds.by_item(jnp.ones(3))[0], holds.by_method(jnp.ones(3))[0])
     # A method of the same object is the same.
     holds.held = Holder(0.25, holds.agent)
+
+
+class Loss:
+    """Its method is jitted, and it can be called."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, x):
+        return x
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def of(self, x):
+        return x * self.rate
+
+
+loss = Loss(0.5)
+for rate in (0.5, 0.25):
+    loss.rate = rate
+    print(loss.of(jnp.ones(3)))
+
+
+class Settings:
+    def __init__(self):
+        self.rate = 0.5
+        self.steps = 0
+
+
+class Scale(eqx.Module):
+    w: jax.Array
+    settings: Settings = eqx.field(static=True)
+
+    def scaled(self, x):
+        return self.w * x * self.settings.rate
+
+
+@struct.dataclass
+class State:
+    w: jax.Array
+    settings: Settings = struct.field(pytree_node=False)
+
+
+@eqx.filter_jit
+def of_leaf(settings, x):
+    return x * settings.rate
+
+
+@eqx.filter_jit
+def of_field(scale, x):
+    return scale.scaled(x)
+
+
+@jax.jit
+def of_state(state, x):
+    return state.w * x * state.settings.rate
+
+
+@functools.partial(jax.jit, static_argnames="all_settings")
+def of_tuple(x, all_settings):
+    return x * all_settings[0].rate
+
+
+# Where it is that a key has an object by its identity.
+settings = Settings()
+for settings.rate in (0.5, 0.25):
+    for settings.steps in range(2):
+        x = jnp.ones(3)
+        print(of_leaf(settings, x), of_field(Scale(x, settings), x), of_state(State(x, settings), x))
+        print(of_tuple(x, all_settings=(settings,)))
+print(of_leaf(x=x, settings=settings))

@@ -77,3 +77,14 @@ def target(x):
 print(jax.grad(lambda w: w * target(x))(2.0), target(x))
 for _ in range(3):
     print(jax.grad(jax.jit(lambda x: (x**2).sum()))(x))
+
+# Named axes are in the key, whether or not they are asked for.
+less_mean = jax.jit(lambda x: x - jax.lax.pmean(x, "batch"))
+plain = jax.jit(lambda x: x * 2)
+for _ in range(2):
+    jax.vmap(less_mean, axis_name="batch")(jnp.ones((4, 3)))
+    jax.vmap(plain, axis_name="batch")(jnp.ones((4, 3)))
+    jax.vmap(plain)(jnp.ones((4, 3)))
+jax.vmap(plain, axis_name="batch")(jnp.ones((5, 3)))
+jax.vmap(jax.vmap(plain, axis_name="inner"), axis_name="batch")(jnp.ones((4, 2, 3)))
+jax.vmap(jax.vmap(plain, axis_name="batch"), axis_name="inner")(jnp.ones((2, 4, 3)))

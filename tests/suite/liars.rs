@@ -84,7 +84,7 @@ fn a_defect_is_found_and_made_small(
     #[case] lie: fn(&Json, usize) -> Option<Json>,
     #[case] most_values: usize,
 ) {
-    let campaign = campaign("jax.jit", super::common::NEWEST, 60_000, |_| true);
+    let campaign = campaign("jax.jit", super::common::NEWEST, 80_000, |_| true);
     let summary = run(&campaign, Liar::new("jax.jit", move |case| rewritten(case, lie)));
     let found = summary.findings.iter().filter(|finding| finding.alone == Alone::Target);
     let smallest = found.min_by_key(|finding| size(&finding.case)).expect("the defect is found");

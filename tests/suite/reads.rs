@@ -66,6 +66,11 @@ fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version
         changed("calls 20 and 21 of run", "Solver.training: False was True"),
         // Of a state that is another in each call what is taken of it is the same.
         changed("calls 48 and 49 of forward", "Net.rate: 0.25 was 0.5"),
+        // Where else a key has an object by its identity: as a leaf of filter_jit, in a static field, in a tuple that is static.
+        changed("calls 66 and 70 of of_leaf", "settings.rate: 0.25 was 0.5"),
+        changed("calls 67 and 71 of of_field", "scale.settings.rate: 0.25 was 0.5"),
+        changed("calls 68 and 72 of of_state", "state.settings.rate: 0.25 was 0.5"),
+        changed("calls 69 and 73 of of_tuple", "all_settings[0].rate: 0.25 was 0.5"),
         changed("call 10 of act", "Agent.gain: 0.25 was 0.5"),
         changed("call 11 of _update", "Agent.gain: 0.25 was 0.5"),
         // Equal objects: what `==` doesn't look at, or what is inside of what it looks at.
@@ -83,6 +88,7 @@ fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version
         // What can't be looked into stands for what is behind it.
         changed("call 53 of by_property", "Holds.held.config.rate: <Holder 2> was <Holder 1>"),
         changed("call 54 of by_item", "Holds.held.table[0]: <float64[3] 2> was <float64[3] 1>"),
+        changed("call 57 of of", "Loss.rate: 0.25 was 0.5"),
     ];
     assert_eq!(patterns("changed_objects", version), expected);
 }

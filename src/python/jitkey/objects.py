@@ -414,8 +414,10 @@ def _parts(aux: Any) -> list[Any]:
 
 
 def is_open(value: Any) -> bool:
-    """Whether what it holds can be looked at, and it is none that is called."""
-    return not callable(value) and held_by(value) is not None
+    """Whether what it holds can be looked at, and it is none that is made to be called: an object of a class of the program's can be,
+    too, a model or a loss."""
+    is_an_object = type(value) is not type(A_JIT) and isinstance(getattr(type(value), "__call__", None), types.FunctionType)
+    return (is_an_object or not callable(value)) and held_by(value) is not None
 
 
 def is_cell(value: Any) -> bool:

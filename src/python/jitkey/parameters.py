@@ -46,6 +46,13 @@ def _signature(function: Callable[..., Any], given: tuple[Any, Any] | None) -> i
     return inner
 
 
+def names_of(function: Callable[..., Any], given: tuple[Any, Any]) -> list[str]:
+    """The names of the parameters that take positional arguments, each one."""
+    signature = _signature(function, given)
+    named = () if signature is None else signature.parameters.values()
+    return [it.name for it in named if it.kind in (it.POSITIONAL_ONLY, it.POSITIONAL_OR_KEYWORD)]
+
+
 def params_of(function: Callable[..., Any], given: tuple[Any, Any] | None, default: Callable[[Any], Any]) -> dict[str, Any]:
     """The parameters of a function, a bound method or another callable; nothing if a case has no words for them.
 

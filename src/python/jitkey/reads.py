@@ -7,13 +7,17 @@ import types
 from collections.abc import Hashable
 from typing import Any
 
-from .objects import is_open
+import jax
+
+from .graphs import is_graph
+from .objects import is_cell, is_open
+from .parameters import names_of
 from .seen import Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, held_by, is_by_identity
-from .taken import CONTAINERS, read_by
+from .taken import CONTAINERS, at, held_in, read_by
 from .texts import array_text, is_array, is_plain
-from .wrappers import Wrapper
+from .wrappers import Held, Wrapper
 
 PLACES = 4096
 """So many places of objects are known."""
@@ -45,6 +49,13 @@ class Reads:
                     if seen is None or not seen.is_all_of(value):
                         seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
                     found += seen.said
+            for (given, path), held in wrapped.held.items():
+                one = at(kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING, path)
+                seen = wrapped.seen.get(held)
+                if seen is None or not seen.is_all_of(one):
+                    taken = held.attributes if _is_unseen(one) else ()
+                    seen = wrapped.seen[held] = self._of_object(one, taken, held.called, id(one), is_identity=True)
+                found += seen.said
             if not (wrapped.has_statics or wrapped.has_owners):
                 return found
             opened = list(wrapped.owners()) if wrapped.has_owners else []
@@ -65,6 +76,23 @@ class Reads:
         except Exception:  # What is looked at raises.
             return ()
         return found
+
+    def look_into(self, wrapped: Wrapper, args: Any, kwargs: Any) -> None:
+        """Looks for the objects in these arguments that a key has by their identity, as what filter_jit is given besides arrays, in a
+        static field or in a tuple that is static, and of which the function reads something."""
+        numbers, names = wrapped.statics(args)
+        if wrapped.parameters is None:
+            wrapped.parameters = names_of(wrapped.function(), (args, kwargs))
+        for given, name in [*enumerate(wrapped.parameters[: len(args)]), *((name, name) for name in kwargs)]:
+            value = args[given] if isinstance(given, int) else kwargs[given]
+            is_static = given in numbers or given in names
+            # What is static itself is opened whole.
+            if is_plain(value) or is_array(value) or (is_static and is_open(value)):
+                continue
+            paths = wrapped.reads(Owner(value, is_identity=True, parameter=name))
+            for path, taken in held_in(value, paths, _is_unseen).items():
+                where = f"{name}{path}" if path.startswith("[") else f"{name}.{path}" if path else name
+                wrapped.held[given, path] = Held(where, taken)
 
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
@@ -112,6 +140,11 @@ class Reads:
                 known.clear()
             known[token] = number, Mark(part)
         return f"<{array_text(part) if is_array(part) else type(part).__name__} {number}>"
+
+
+def _is_unseen(value: Any) -> bool:
+    """Whether a key has the object by its identity, whatever it holds; a node has its parts in the key."""
+    return is_cell(value) and jax.tree_util.all_leaves([value]) and not is_graph(value)
 
 
 def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, ...]]]:

@@ -241,9 +241,11 @@ class Recording:
 
     def loop(self, name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Makes an eager call of a function of `jax.lax` and records it."""
-        try:
+        given = None
+        with contextlib.suppress(TypeError):
             given = inspect.signature(original).bind(*args, **kwargs)
-        except TypeError:
+        if given is None:
+            # It raises what it would raise.
             return original(*args, **kwargs)
         functions = loops.functions(name, given)
         last = code(functions[-1]) if functions else None
@@ -450,6 +452,8 @@ class Recording:
             raise Unsupported("recording a keyword that isn't ASCII")
         value, static, function = self._objects.value, self._objects.static, self._objects.as_called(wrapped.function())
         dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
+        with contextlib.suppress(Exception):  # What is looked at raises.
+            self._reads.look_into(wrapped, args, kwargs)
         self._objects.donates |= wrapped.donates
         self._objects.converts = self._objects.asks = api == "jax.jit"
         if wrapped.donates:

@@ -45,11 +45,15 @@ class Surroundings:
         """
         now = jax_config.trace_context()
         self._first = self._first or len(now)
-        key = (now, self.beside())
+        made = len(now) - self._first
+        while len(now) > self._usual and (now[-1] is None or now[-1] is False):
+            # One that was made and isn't entered says nothing but that it is there.
+            now = now[:-1]
+        key = (now, made, self.beside())
         if key not in self._contexts:
             if len(self._contexts) >= KNOWN:
                 self._contexts.clear()
-            context = self._described(now)
+            context = self._described(now) | ({"contexts_made": made} if made else {})
             # In which order axes are named can count.
             known = [json.dumps(other) for other in self._contexts.values() if other is not None]
             self._contexts[key] = None if json.dumps(context) in known else context
@@ -94,8 +98,6 @@ class Surroundings:
         guard = self._guard()
         if isinstance(guard, str):
             context["transfer_guard"] = guard
-        if len(now) > (self._first or 0):
-            context["contexts_made"] = len(now) - (self._first or 0)
         of_users = [value for value in now[self._usual :] if value is not None and value is not False]
         if len(of_users) == 1:
             context["user"] = self._static(of_users[0])

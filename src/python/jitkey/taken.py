@@ -9,6 +9,7 @@ import functools
 import itertools
 import re
 import types
+from collections.abc import Callable
 from typing import Any
 
 from .seen import Met, inside, marked
@@ -102,6 +103,30 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
         if called and part is not NOTHING:
             found[path] = part
     return found
+
+
+def held_in(value: Any, paths: tuple[str, ...], is_one: Callable[[Any], bool]) -> dict[str, tuple[str, ...]]:
+    """Where there are such objects in a value of which these paths are taken, with what is taken of each: `rate` of what is at `config`."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path in paths:
+        part, steps = value, _steps(path)
+        for i, (is_item, name) in enumerate(steps):
+            if is_one(part):
+                found[_path(steps[:i])] = (*found.get(_path(steps[:i]), ()), _path(steps[i:]))
+                break
+            part = inside(part, name, is_item=is_item)
+    return found
+
+
+def at(value: Any, path: str) -> Any:
+    """What is there in a value; `NOTHING` if that can't be looked into."""
+    for is_item, name in _steps(path):
+        value = inside(value, name, is_item=is_item)
+    return value
+
+
+def _path(steps: tuple[tuple[bool, Any], ...]) -> str:
+    return "".join(f"[{name!r}]" if is_item else f".{name}" for is_item, name in steps).removeprefix(".")
 
 
 def _is_method(made: type, name: str) -> bool:
@@ -209,7 +234,9 @@ def _params(written: types.CodeType) -> tuple[str, ...]:
 def _method(made: type, name: str) -> types.CodeType | None:
     """The code of the class's method, or of its property."""
     found = of_class(made, name)
-    inner = found.fget if isinstance(found, property) else body(stored(found, "__func__", found))
+    # Up to equinox 0.11 the class of a Module has its methods inside of something of its own.
+    held = stored(found, "__func__", stored(found, "method", found))
+    inner = found.fget if isinstance(found, property) else body(held)
     written = inner.__code__ if isinstance(inner, types.FunctionType) else None
     # What Python's own classes keep in their objects is no setting: a logger knows which levels it was asked for.
     return None if written is None or is_of_python(written.co_filename) else written

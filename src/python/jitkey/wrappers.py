@@ -9,7 +9,7 @@ import json
 import types
 import weakref
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import Unsupported
 from .objects import A_JIT
@@ -42,6 +42,13 @@ from .source import (
 from .taken import attributes, items
 
 
+class Held(NamedTuple):
+    """An object in an argument, compared by its identity, of which a function reads something."""
+
+    called: str
+    attributes: tuple[str, ...]
+
+
 @dataclasses.dataclass
 class Wrapper:
     """What is known of a jitted function, without holding it."""
@@ -65,6 +72,10 @@ class Wrapper:
     """Why its options can't be recorded."""
     seen: dict[Hashable, Seen] = dataclasses.field(default_factory=dict)
     """What was said of its variables, and of the objects that it is called with besides, in the last call."""
+    parameters: list[str] | None = None
+    """The names of those that take positional arguments, once it was called."""
+    held: dict[tuple[int | str, str], Held] = dataclasses.field(default_factory=dict)
+    """The objects in its arguments of which it reads something that no key sees, by the argument and where they are in it."""
     asked: list[tuple[str, tuple[str, ...]]] = dataclasses.field(default_factory=list)
     """What these objects are called, and the attributes that it reads."""
     known_reads: weakref.WeakKeyDictionary[type, dict[tuple[str | None, bool], tuple[str, ...]]] = dataclasses.field(
