@@ -6,6 +6,7 @@
 mod absence;
 mod advice;
 mod beside;
+mod functions;
 mod inside;
 mod methods;
 mod outside;

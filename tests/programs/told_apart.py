@@ -82,3 +82,16 @@ if hasattr(jax.sharding, "AxisType") and jax.__version_info__ >= (0, 7):
     double = jax.jit(lambda x: x * 2)
     for spec in (PartitionSpec("data"), PartitionSpec(None, "data")):
         double(jax.device_put(np.ones((2, 2)), NamedSharding(mesh, spec)))
+
+
+# What is kept is no loop that makes one after the other.
+def block(n):
+    def scaled(x):
+        return x * n
+
+    return jax.jit(scaled)
+
+
+blocks = [block(n) for n in (1, 2, 3)]
+for run in blocks:
+    x = run(x)

@@ -79,6 +79,7 @@ def main() -> None:
         finally:
             if begun and not begun[0].is_abandoned:
                 calls = f"{begun[0].calls} call{'' if begun[0].calls == 1 else 's'}"
+                begun[0].ends()
                 begun[0].flush()
                 ends = f", of which not all are there: {begun[0].failure}" if begun[0].failure else ""
                 print(f"jitkey: {calls} recorded in {asked.output}{ends}", file=sys.stderr)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import gc
 import inspect
 import itertools
 import json
@@ -262,6 +263,13 @@ class Recording:
         self.is_abandoned = True
         self._describing, self._writing = threading.RLock(), threading.RLock()
         self._stream.abandon()
+
+    def ends(self) -> None:
+        """Records which wrappers the program has kept to its end, and no cycle of references."""
+        gc.collect()
+        kept = [wrapped.ref for wrapped in list(self._wrappers.values()) if wrapped is not None]
+        if kept:
+            self._write({"aside": None, "after": self._begun, "kept": kept})
 
     def evicted(self, wrapper: Any) -> None:
         """Records that the caches of one function were cleared, if it was called before."""
