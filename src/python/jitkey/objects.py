@@ -25,7 +25,7 @@ from .graphs import Graphs, is_graph, is_node_def, is_split
 from .options import has_options, jit_options
 from .outside import Outside
 from .parameters import NAME, params_of
-from .record import DICTS, equal, is_axis, is_module, placement, tracer, written_aval
+from .record import DICTS, equal, is_axis, is_module, is_real, placement, tracer, written_aval
 from .settings import of_frozen_config
 from .source import NOTHING, body, compared, function_text, held_by, is_by_identity, is_of_dataclasses, is_outside, own_name, stored
 from .texts import identity_text, is_plain, text_of, value_text
@@ -191,7 +191,7 @@ class Objects(Graphs):
         return self._named(value)
 
     def _named(self, value: Any) -> Any:
-        if is_plain(value) or (type(value) is complex and value == value):
+        if is_plain(value) or is_real(value) or (type(value) is complex and value == value):
             return self.value(value)
         if type(value).__name__ == "_HashableCallableShim":
             # What jax.tree_util.Partial has around a functools.partial, and is compared as.
@@ -414,15 +414,15 @@ def _parts(aux: Any) -> list[Any]:
 
 
 def is_open(value: Any) -> bool:
-    """Whether what it holds can be looked at, and it is none that is made to be called: an object of a class of the program's can be,
-    too, a model or a loss."""
+    """Whether what it holds can be looked at. An object of a class of the program's can be called, too, a model or a loss; a function
+    is made for that."""
     is_an_object = type(value) is not type(A_JIT) and isinstance(getattr(type(value), "__call__", None), types.FunctionType)
     return (is_an_object or not callable(value)) and held_by(value) is not None
 
 
 def is_cell(value: Any) -> bool:
-    """Whether it is compared by identity, and what it holds can be looked at."""
-    return is_by_identity(type(value)) and is_open(value)
+    """Whether it is compared by identity, and what it holds can be looked at; it is none that is called."""
+    return is_by_identity(type(value)) and not callable(value) and is_open(value)
 
 
 def taken(list_of: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from .graphs import is_graph
-from .objects import is_cell, is_open
+from .objects import is_open
 from .parameters import names_of
 from .seen import Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
@@ -144,7 +144,7 @@ class Reads:
 
 def _is_unseen(value: Any) -> bool:
     """Whether a key has the object by its identity, whatever it holds; a node has its parts in the key."""
-    return is_cell(value) and jax.tree_util.all_leaves([value]) and not is_graph(value)
+    return is_by_identity(type(value)) and is_open(value) and jax.tree_util.all_leaves([value]) and not is_graph(value)
 
 
 def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, ...]]]:

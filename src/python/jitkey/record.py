@@ -33,6 +33,11 @@ BASES = ("str", "int", "float", "tuple", "list", "dict")
 _IMPLEMENTATIONS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
 
 
+def is_real(value: Any) -> bool:
+    """Whether it is a complex scalar of NumPy without an imaginary part, which is all that a case has words for."""
+    return isinstance(value, np.complexfloating) and bool(value.imag == 0)
+
+
 class Recorder:
     """Writes a case: its classes, its objects and its calls."""
 
@@ -75,8 +80,9 @@ class Recorder:
             return {"str": value}
         if kind is np.ndarray:
             return f"np:{'>' if value.dtype.byteorder == '>' else ''}{_aval(value)}"
-        if isinstance(value, np.generic) and value.dtype.kind in "biuf":
-            return {"numpy_scalar": [dtype_name(value.dtype), self.value(value.item())]}
+        if is_real(value) or (isinstance(value, np.generic) and value.dtype.kind in "biuf"):
+            number = value.item()
+            return {"numpy_scalar": [dtype_name(value.dtype), self.value(number.real if type(number) is complex else number)]}
         if kind is list:
             return self._all(value)
         if kind is tuple:
