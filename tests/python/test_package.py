@@ -330,20 +330,22 @@ def test_a_shape_with_a_symbol_has_no_prediction(tmp_path):
     assert call["unrecorded"] == "recording a shape with a symbol in it"
 
 
-def test_what_is_met_under_a_named_axis_first_says_nothing_of_the_rest(tmp_path):
+def test_what_is_met_first_where_there_are_no_words_says_nothing_of_the_rest(tmp_path):
     f = jax.jit(lambda x: x + 1)
     jax.config.update("jax_numpy_rank_promotion", "warn")
     try:
         with jitkey.recording(tmp_path / "recording.jsonl"):
             jax.config.update("jax_numpy_rank_promotion", "raise")
-            jax.vmap(f, axis_name="batch")(jnp.ones((2, 3)))
+            jax.vmap(f, axis_name=("no", "text"))(jnp.ones((2, 3)))
             f(jnp.ones(3))
-            jax.vmap(f)(jnp.ones((2, 4)))
+            jax.vmap(f, axis_name="batch")(jnp.ones((2, 4)))
     finally:
         jax.config.update("jax_numpy_rank_promotion", "allow")
     lines = map(json.loads, (tmp_path / "recording.jsonl").read_text().splitlines())
-    said = [(line.get("unrecorded"), line.get("transformed")) for line in lines if "api" in line]
-    assert said == [("recording what surrounds the call", "compiled"), (None, None), (None, "compiled")]
+    of_tuple, of_none, of_text = (line for line in lines if "api" in line)
+    assert of_tuple["unrecorded"] == "recording an axis whose name is no text"
+    flag = {"jax_numpy_rank_promotion": {"str": "raise"}}
+    assert [line["call"]["context"] for line in (of_none, of_text)] == [{"flags": flag}, {"flags": flag, "named_axes": {"batch": 2}}]
 
 
 def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):
