@@ -127,7 +127,7 @@ fn owner(method: &str) -> &str {
     let Some(rest) = method.strip_prefix("<bound method ") else { return "object" };
     // Its own class may have it from another one.
     let written = rest.split_once(" of ").and_then(|(_, object)| object.split_once('(')).map(|(class, _)| class);
-    let is_name = |class: &&str| class.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_name = |class: &&str| !class.is_empty() && class.chars().all(|c| c.is_alphanumeric() || c == '_');
     let defined = || rest.split(' ').next()?.trim_end_matches('>').rsplit_once('.').map(|(class, _)| class);
     written.filter(is_name).or_else(defined).map_or("object", |class| class.rsplit('.').next().unwrap_or(class))
 }

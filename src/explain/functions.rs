@@ -56,7 +56,11 @@ impl Recording {
     fn owners(&self) -> Vec<Option<&str>> {
         let (methods, calls) = (Methods::of(self), self.calls().collect::<Vec<_>>());
         let owner = |i| self.described(&calls, i).and_then(|call| methods.class(methods.called(call)?));
-        (0..calls.len()).map(owner).collect()
+        // Of a call that has no description, what another one of its wrapper says.
+        let of_wrappers: HashMap<&Name, &str> =
+            (0..calls.len()).filter_map(|i| Some((calls[i].wrapper.as_ref()?, owner(i)?))).collect();
+        let of_wrapper = |i: usize| calls[i].wrapper.as_ref().and_then(|wrapper| of_wrappers.get(wrapper).copied());
+        (0..calls.len()).map(|i| owner(i).or_else(|| of_wrapper(i))).collect()
     }
 
     /// For each call whether its function was jitted already: it is another one than what is in it.

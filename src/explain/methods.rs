@@ -27,6 +27,11 @@ impl<'r> Methods<'r> {
     pub fn class(&self, method: &MethodForm) -> Option<&'r str> {
         match self.form(&method.of)? {
             Form::New(new) => Some(stem(new.class.as_str())),
+            // `<Loss rate=0.5>`
+            Form::Object { called, .. } => {
+                let called = called.as_ref()?.strip_prefix('<')?;
+                called.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().filter(|class| !class.is_empty())
+            }
             _ => None,
         }
     }

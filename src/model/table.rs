@@ -297,6 +297,9 @@ impl Entries {
                     },
                 );
                 if is_no_nearer && !cfg!(test) {
+                    if left == 0 {
+                        break 'shelves;
+                    }
                     left -= 1;
                     continue;
                 }

@@ -342,3 +342,53 @@ for settings.rate in (0.5, 0.25):
         print(of_leaf(settings, x), of_field(Scale(x, settings), x), of_state(State(x, settings), x))
         print(of_tuple(x, all_settings=(settings,)))
 print(of_leaf(x=x, settings=settings))
+
+
+class Plain:
+    """What its method takes of it says nothing of another class that is passed there, too."""
+
+    def __init__(self):
+        self.gain = 1
+
+    def scaled(self, x):
+        return x * 2
+
+
+class Gained(Plain):
+    def scaled(self, x):
+        return x * self.gain
+
+
+@eqx.filter_jit
+def scaled_by(settings, x):
+    return settings.scaled(x)
+
+
+plain, gained, longer = Plain(), Gained(), jnp.ones(4)
+print(scaled_by(gained, x), scaled_by(plain, x), scaled_by(gained, longer), scaled_by(plain, longer))
+plain.gain = 2
+print(scaled_by(plain, x), scaled_by(plain, longer))
+
+
+class Counter:
+    """What is called, whose count another parameter has, too."""
+
+    def __init__(self):
+        self.rate = 0
+
+    def __call__(self, x):
+        return x * 2
+
+
+class Rated(NamedTuple):
+    rate: jax.Array
+
+
+@functools.partial(jax.jit, static_argnames="counter")
+def counted(rated, x, counter):
+    return counter(x) + rated.rate
+
+
+counter = Counter()
+for counter.rate in range(2):
+    print(counted(Rated(x), x, counter=counter))

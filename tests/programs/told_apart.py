@@ -95,3 +95,22 @@ def block(n):
 blocks = [block(n) for n in (1, 2, 3)]
 for run in blocks:
     x = run(x)
+
+
+# A method that two classes have from a third one.
+class Base:
+    def run(self, x):
+        return x * self.by
+
+
+class Twice(Base):
+    by = 2
+
+
+class Thrice(Base):
+    by = 3
+
+
+for made in (Twice(), Thrice()):
+    run = jax.jit(made.run)
+    run(x)

@@ -43,6 +43,17 @@ fn layers(bias: &str) -> String {
     format!(r#"{{"dict": {{"a": {layer}, "b": {layer}, "c": {layer}, "d": {layer}}}}}"#)
 }
 
+/// The last of many calls of which each has another shape of both is compared with the one that has one of them.
+#[rstest]
+fn a_shape_that_is_shared_is_nearer(#[values(3, 15, 16, 40, 300)] many: usize) {
+    let shapes = |s: usize, t: usize| call("jax.jit", &format!(r#""f32[{s}]", "f32[{t}]""#), "");
+    let mut lines: Vec<_> = (0..many).map(|i| shapes(1000 + i, 2000 + i)).collect();
+    lines.extend([shapes(7, 500), shapes(999, 500)]);
+    let explained = read(&lines);
+    assert_eq!(explained.calls.last().unwrap().explanation().unwrap().nearest, Nearest::Call(many));
+    assert_eq!(said(&explained).0, ["shape at s: [999] was [7]"]);
+}
+
 /// A container of another kind says nothing of what is in it, and no more does a part that is gone.
 #[rstest]
 #[case::of_another_kind(&format!(r#"{{"tuple": [{}]}}"#, layers("null")))]

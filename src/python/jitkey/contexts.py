@@ -31,7 +31,8 @@ def begin() -> None:
 
 def merged(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     """The context of a call inside that of its case."""
-    together = {name: {**outer.get(name, {}), **inner.get(name, {})} for name in ("flags", "xla_metadata", "named_axes")}
+    together: dict[str, Any] = {name: {**outer.get(name, {}), **inner.get(name, {})} for name in ("flags", "xla_metadata", "named_axes")}
+    together["contexts_made"] = max(outer.get("contexts_made", 0), inner.get("contexts_made", 0))
     return {**outer, **inner, **{name: values for name, values in together.items() if values}}
 
 

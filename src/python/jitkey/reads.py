@@ -49,19 +49,20 @@ class Reads:
                     if seen is None or not seen.is_all_of(value):
                         seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
                     found += seen.said
-            for (given, path), held in wrapped.held.items():
-                one = at(kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING, path)
-                seen = wrapped.seen.get(held)
+            for (given, path), held in list(wrapped.held.items()):
+                value = kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING
+                one, taken = at(value, path), held.taken.get(type(value), ())
+                seen = wrapped.seen.get((given, path, taken))
                 if seen is None or not seen.is_all_of(one):
-                    taken = held.attributes if _is_unseen(one) else ()
-                    seen = wrapped.seen[held] = self._of_object(one, taken, held.called, id(one), is_identity=True)
+                    read = taken if _is_unseen(one) else ()
+                    seen = self._of_object(one, read, held.called, id(one), is_identity=True)
+                    wrapped.seen[given, path, taken] = seen
                 found += seen.said
             if not (wrapped.has_statics or wrapped.has_owners):
                 return found
             opened = list(wrapped.owners()) if wrapped.has_owners else []
             if wrapped.has_statics:
-                statics = wrapped.static_values(args, kwargs)
-                opened += [Owner(one, is_by_identity(type(one))) for one in statics if is_open(one) and of_frozen_config(one) is None]
+                opened += _statics(wrapped, args, kwargs)
                 asked = _asked(wrapped, opened)
             else:
                 # These are the same in each call.
@@ -81,9 +82,7 @@ class Reads:
         """Looks for the objects in these arguments that a key has by their identity, as what filter_jit is given besides arrays, in a
         static field or in a tuple that is static, and of which the function reads something."""
         numbers, names = wrapped.statics(args)
-        if wrapped.parameters is None:
-            wrapped.parameters = names_of(wrapped.function(), (args, kwargs))
-        for given, name in [*enumerate(wrapped.parameters[: len(args)]), *((name, name) for name in kwargs)]:
+        for given, name in [*enumerate(_parameters(wrapped, args, kwargs)[: len(args)]), *((name, name) for name in kwargs)]:
             value = args[given] if isinstance(given, int) else kwargs[given]
             is_static = given in numbers or given in names
             # What is static itself is opened whole.
@@ -92,7 +91,8 @@ class Reads:
             paths = wrapped.reads(Owner(value, is_identity=True, parameter=name))
             for path, taken in held_in(value, paths, _is_unseen).items():
                 where = f"{name}{path}" if path.startswith("[") else f"{name}.{path}" if path else name
-                wrapped.held[given, path] = Held(where, taken)
+                held = wrapped.held.setdefault((given, path), Held(where))
+                held.taken[type(value)] = taken
 
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
@@ -140,6 +140,29 @@ class Reads:
                 known.clear()
             known[token] = number, Mark(part)
         return f"<{array_text(part) if is_array(part) else type(part).__name__} {number}>"
+
+
+def _parameters(wrapped: Wrapper, args: Any, kwargs: Any) -> list[str]:
+    """The names of those that take positional arguments."""
+    if wrapped.parameters is None:
+        wrapped.parameters = names_of(wrapped.function(), (args, kwargs))
+    return wrapped.parameters
+
+
+def _statics(wrapped: Wrapper, args: Any, kwargs: Any) -> list[Owner]:
+    """The static arguments that can be opened. Of one that can be called, code that has it by its name speaks; a function is given
+    such things by whatever name, and takes other things of them."""
+    numbers, names = wrapped.statics(args)
+    found = [(i, args[i]) for i in numbers if i < len(args)] + [(name, kwargs[name]) for name in names if name in kwargs]
+    opened = []
+    for given, one in found:
+        if is_open(one) and of_frozen_config(one) is None:
+            called = None
+            if callable(one):
+                parameters = _parameters(wrapped, args, kwargs)
+                called = given if isinstance(given, str) else parameters[given] if given < len(parameters) else None
+            opened.append(Owner(one, is_by_identity(type(one)), called))
+    return opened
 
 
 def _is_unseen(value: Any) -> bool:

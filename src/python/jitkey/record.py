@@ -35,7 +35,7 @@ _IMPLEMENTATIONS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
 
 def is_real(value: Any) -> bool:
     """Whether it is a complex scalar of NumPy without an imaginary part, which is all that a case has words for."""
-    return isinstance(value, np.complexfloating) and bool(value.imag == 0)
+    return isinstance(value, np.complexfloating) and value.dtype.itemsize <= 16 and bool(value.imag == 0)
 
 
 class Recorder:

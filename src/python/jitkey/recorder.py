@@ -387,6 +387,7 @@ class Recording:
         local.missed = None
         try:
             if "trace" in missed and "call" in line:
+                line["call"].pop("reads", None)
                 line["call"] |= _said(call.reads())
             line["missed"] = [layer for layer in LAYERS if layer in missed]
             if local.spent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +15,7 @@ from . import flags
 from .errors import Unsupported
 from .known import KNOWN
 from .options import set_mesh
+from .parameters import NAME
 from .record import explicit_axes
 
 GUARDS = ("jax_transfer_guard_host_to_device", "jax_transfer_guard_device_to_device")
@@ -29,7 +30,13 @@ class Surroundings:
         self._flags = {name: _flag(name) for name in jax.config._value_holders}
         self._untraced = [holder for name, holder in jax.config._value_holders.items() if name in flags.UNTRACED]
         self._guards = [jax.config._value_holders[name] for name in GUARDS if name in jax.config._value_holders]
-        self._usual = len(jax_config.trace_context())
+        usual = jax_config.trace_context()
+        self._usual = len(usual)
+        with core.extend_axis_env_nd([("any", 1)]):
+            under_an_axis = jax_config.trace_context()
+        self._axes_at = next(i for i, (one, other) in enumerate(zip(usual, under_an_axis, strict=True)) if one != other)
+        """Where the trace context has the axes that are named."""
+        self._axes: dict[Any, dict[str, int] | None] = {usual[self._axes_at]: {}}
         self._contexts: dict[Any, dict[str, Any] | None] = {}
         self._first: int | None = None
         """How many contexts there were at the first call."""
@@ -49,18 +56,11 @@ class Surroundings:
         while len(now) > self._usual and (now[-1] is None or now[-1] is False):
             # One that was made and isn't entered says nothing but that it is there.
             now = now[:-1]
-        key = (now, made, self.beside())
-        if key not in self._contexts:
-            if len(self._contexts) >= KNOWN:
-                self._contexts.clear()
-            context = self._described(now) | ({"contexts_made": made} if made else {})
-            # In which order axes are named can count.
-            known = [json.dumps(other) for other in self._contexts.values() if other is not None]
-            self._contexts[key] = None if json.dumps(context) in known else context
-        found = self._contexts[key]
-        if found is None:
-            raise Unsupported("recording what surrounds the call")
-        return found
+        axes, i = now[self._axes_at], self._axes_at
+        rest = (now[:i], now[i + 1 :], self.beside())
+        named = _told(self._axes, axes, _named_axes)
+        context = _told(self._contexts, rest, lambda: self._described(now))
+        return context | ({"named_axes": named} if named else {}) | ({"contexts_made": made} if made else {})
 
     def beside(self) -> tuple[Any, ...]:
         """What surrounds the call and is no part of the trace context."""
@@ -93,8 +93,6 @@ class Surroundings:
                 context[word] = dict(mesh.shape)
                 context["mesh_devices"] = [device.id for device in mesh.devices.flat]
                 context |= {"mesh_explicit": explicit} if explicit else {}
-        if axes := _named_axes():
-            context["named_axes"] = axes
         guard = self._guard()
         if isinstance(guard, str):
             context["transfer_guard"] = guard
@@ -104,20 +102,38 @@ class Surroundings:
         return context
 
 
+def _told(known: dict[Any, dict[str, Any] | None], key: Any, describe: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What is said of the key. Raises `Unsupported` if the same was said of another one, which has something that there is no word for."""
+    if key not in known:
+        if len(known) >= KNOWN:
+            known.clear()
+        said = describe()
+        # In which order axes are named can count.
+        is_new = all(other is None or other != said or list(other) != list(said) for other in known.values())
+        known[key] = said if is_new else None
+    found = known[key]
+    if found is None:
+        raise Unsupported("recording what surrounds the call")
+    return found
+
+
 def _named_axes() -> dict[str, int]:
     """The axes that `jax.vmap` and others have named around the call, with their sizes."""
     context = getattr(core, "trace_ctx", None)
     if context is None:
-        named = {frame.name: frame.size for frame in core.thread_local_state.trace_state.axis_env}
+        frames = [(frame.name, frame.size) for frame in core.thread_local_state.trace_state.axis_env]
     else:
         env = context.axis_env
-        named = dict(env.axis_sizes)
+        frames = list(env.axis_sizes.items())
         if env.spmd_axis_names or getattr(env, "explicit_mesh_axis_names", ()):
             raise Unsupported("recording axes that are named and have devices")
-    named.pop(core.no_axis_name, None)
-    if not all(isinstance(name, str) for name in named):
-        raise Unsupported("recording an axis whose name is no text")
-    return named
+    named = {name: size for name, size in frames if name is not core.no_axis_name}
+    if not all(isinstance(name, str) and NAME.match(name) for name in named):
+        raise Unsupported("recording an axis whose name a case can't have")
+    try:
+        return {name: operator.index(size) for name, size in named.items()}
+    except TypeError:
+        raise Unsupported("recording an axis of a size with a symbol in it") from None
 
 
 def _flag(name: str) -> Any:

@@ -9,7 +9,7 @@ import json
 import types
 import weakref
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from .errors import Unsupported
 from .objects import A_JIT
@@ -42,11 +42,13 @@ from .source import (
 from .taken import attributes, items
 
 
-class Held(NamedTuple):
+@dataclasses.dataclass
+class Held:
     """An object in an argument, compared by its identity, of which a function reads something."""
 
     called: str
-    attributes: tuple[str, ...]
+    taken: weakref.WeakKeyDictionary[type, tuple[str, ...]] = dataclasses.field(default_factory=weakref.WeakKeyDictionary)
+    """What it reads, by the class of the argument."""
 
 
 @dataclasses.dataclass
