@@ -50,7 +50,7 @@ fn a_shape_that_is_shared_is_nearer(#[values(3, 15, 16, 40, 300)] many: usize) {
     let mut lines: Vec<_> = (0..many).map(|i| shapes(1000 + i, 2000 + i)).collect();
     lines.extend([shapes(7, 500), shapes(999, 500)]);
     let explained = read(&lines);
-    assert_eq!(explained.calls.last().unwrap().explanation().unwrap().nearest, Nearest::Call(many));
+    assert_eq!(explained.calls.last().unwrap().explanation().unwrap().nearest, Nearest::Call(many + 1));
     assert_eq!(said(&explained).0, ["shape at s: [999] was [7]"]);
 }
 
