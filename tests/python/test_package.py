@@ -343,7 +343,7 @@ def test_what_is_met_first_where_there_are_no_words_says_nothing_of_the_rest(tmp
         jax.config.update("jax_numpy_rank_promotion", "allow")
     lines = map(json.loads, (tmp_path / "recording.jsonl").read_text().splitlines())
     of_tuple, of_none, of_text = (line for line in lines if "api" in line)
-    assert of_tuple["unrecorded"] == "recording an axis whose name is no text"
+    assert of_tuple["unrecorded"] == "recording an axis whose name a case can't have"
     flag = {"jax_numpy_rank_promotion": {"str": "raise"}}
     assert [line["call"]["context"] for line in (of_none, of_text)] == [{"flags": flag}, {"flags": flag, "named_axes": {"batch": 2}}]
 
