@@ -152,10 +152,8 @@ def _parameters(wrapped: Wrapper, args: Any, kwargs: Any) -> list[str]:
 def _statics(wrapped: Wrapper, args: Any, kwargs: Any) -> list[Owner]:
     """The static arguments that can be opened. Of one that can be called, code that has it by its name speaks; a function is given
     such things by whatever name, and takes other things of them."""
-    numbers, names = wrapped.statics(args)
-    found = [(i, args[i]) for i in numbers if i < len(args)] + [(name, kwargs[name]) for name in names if name in kwargs]
     opened = []
-    for given, one in found:
+    for given, one in wrapped.static_arguments(args, kwargs):
         if is_open(one) and of_frozen_config(one) is None:
             called = None
             if callable(one):

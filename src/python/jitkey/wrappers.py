@@ -149,10 +149,14 @@ class Wrapper:
         numbers = self.options.get("static_argnums", ())
         return [number if number >= 0 else number + len(args) for number in numbers], self.options.get("static_argnames", [])
 
-    def static_values(self, args: Any, kwargs: Any) -> list[Any]:
-        """Its static arguments in a call, those that are passed."""
+    def static_arguments(self, args: Any, kwargs: Any) -> list[tuple[int | str, Any]]:
+        """Its static arguments in a call, those that are passed, by their positions and names."""
         numbers, names = self.statics(args)
-        return [args[i] for i in numbers if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+        return [(i, args[i]) for i in numbers if i < len(args)] + [(name, kwargs[name]) for name in names if name in kwargs]
+
+    def static_values(self, args: Any, kwargs: Any) -> list[Any]:
+        """The same, without these."""
+        return [value for _, value in self.static_arguments(args, kwargs)]
 
 
 def function_of(wrapper: Any) -> Any:
