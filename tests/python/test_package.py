@@ -348,6 +348,26 @@ def test_what_is_met_first_where_there_are_no_words_says_nothing_of_the_rest(tmp
     assert [line["call"]["context"] for line in (of_none, of_text)] == [{"flags": flag}, {"flags": flag, "named_axes": {"batch": 2}}]
 
 
+@pytest.mark.skipif(not hasattr(jax, "make_user_context"), reason="nobody makes a context before jax 0.7")
+def test_what_is_met_first_without_words_after_a_context_was_made_says_nothing_of_the_rest(tmp_path):
+    program = """
+import jax, jax.numpy as jnp
+from jax.experimental.xla_metadata import set_xla_metadata
+f, x = jax.jit(lambda x: x + 1), jnp.ones(3)
+f(x)
+jax.make_user_context(None)
+with set_xla_metadata(a=1):
+    f(x)
+f(x)
+"""
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, "-m", "jitkey", "record", "program.py"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    lines = map(json.loads, (tmp_path / "recording.jsonl").read_text().splitlines())
+    said = [line["call"]["context"] if "call" in line else line["unrecorded"] for line in lines if "api" in line]
+    assert said == [{}, "recording what surrounds the call", {"contexts_made": 1}]
+
+
 def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event))
