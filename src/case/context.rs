@@ -19,6 +19,9 @@ pub struct Context {
     /// Other config flags, by their name in `jax.config`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub flags: IndexMap<String, Value>,
+    /// Flags that a context manager has set in this thread, to the value that they have anyway.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub local_flags: Vec<String>,
     /// `jax.default_device`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_device: Option<DefaultDevice>,
@@ -28,6 +31,10 @@ pub struct Context {
     /// The mesh of `jax.set_mesh`, written likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set_mesh: Option<IndexMap<Name, u32>>,
+    /// The mesh of `jax.sharding.use_abstract_mesh`, inside of the others: its axes with their sizes, which are all `Auto`. One
+    /// without axes is written `{}`; jax enters it itself where it transposes and around callbacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abstract_mesh: Option<IndexMap<Name, u32>>,
     /// The devices of these meshes, in order; the first ones if not given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mesh_devices: Vec<u32>,
@@ -130,14 +137,31 @@ impl Context {
     /// Whether nothing is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { x64, flags, default_device, mesh, set_mesh, mesh_devices, mesh_explicit, .. } = self;
+        let Self {
+            x64,
+            flags,
+            local_flags,
+            default_device,
+            mesh,
+            set_mesh,
+            abstract_mesh,
+            mesh_devices,
+            mesh_explicit,
+            ..
+        } = self;
         let Self {
             xla_metadata, compute_on, named_axes, user, contexts_made, transfer_guard, persistent_cache, ..
         } = self;
         let is_plain = x64.is_none() && default_device.is_none() && transfer_guard.is_none() && !persistent_cache;
-        let has_mesh = mesh.is_some() || set_mesh.is_some() || !mesh_devices.is_empty() || !mesh_explicit.is_empty();
+        let has_mesh = [mesh, set_mesh, abstract_mesh].into_iter().any(Option::is_some)
+            || !mesh_devices.is_empty()
+            || !mesh_explicit.is_empty();
         let has_axes = !named_axes.is_empty();
-        let has_values = !flags.is_empty() || !xla_metadata.is_empty() || compute_on.is_some() || user.is_some();
+        let has_values = !flags.is_empty()
+            || !local_flags.is_empty()
+            || !xla_metadata.is_empty()
+            || compute_on.is_some()
+            || user.is_some();
         is_plain && !has_mesh && !has_axes && !has_values && *contexts_made == 0
     }
 
@@ -149,6 +173,8 @@ impl Context {
         }
         let mut flags = self.flags.clone();
         flags.extend(call.flags.clone());
+        let mut local_flags = self.local_flags.clone();
+        local_flags.extend(call.local_flags.clone());
         let mut xla_metadata = self.xla_metadata.clone();
         xla_metadata.extend(call.xla_metadata.clone());
         let mut named_axes = self.named_axes.clone();
@@ -158,9 +184,11 @@ impl Context {
         Cow::Owned(Self {
             x64: call.x64.or(self.x64),
             flags,
+            local_flags,
             default_device: call.default_device.clone().or_else(|| self.default_device.clone()),
             mesh: call.mesh.clone().or_else(|| self.mesh.clone()),
             set_mesh: call.set_mesh.clone().or_else(|| self.set_mesh.clone()),
+            abstract_mesh: call.abstract_mesh.clone().or_else(|| self.abstract_mesh.clone()),
             mesh_devices: devices.clone(),
             mesh_explicit: explicit.clone(),
             xla_metadata,

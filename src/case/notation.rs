@@ -182,9 +182,11 @@ impl Display for Context {
         let Self {
             x64,
             flags,
+            local_flags,
             default_device,
             mesh,
             set_mesh,
+            abstract_mesh,
             mesh_devices,
             mesh_explicit,
             xla_metadata,
@@ -196,6 +198,7 @@ impl Display for Context {
             persistent_cache,
         } = self;
         let mut parts: Vec<_> = flags.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        parts.extend(local_flags.iter().map(|name| format!("{name} set again")));
         parts.extend(x64.map(|on| format!("jax_enable_x64={}", Value::Bool(on))));
         parts.extend(default_device.as_ref().map(|device| format!("default_device={device}")));
         let devices = if mesh_devices.is_empty() { String::new() } else { format!(" over {mesh_devices:?}") };
@@ -205,6 +208,11 @@ impl Display for Context {
                 format!("{name}({}{devices})", axes.join(", "))
             }));
         }
+        parts.extend(
+            abstract_mesh
+                .as_ref()
+                .map(|mesh| format!("use_abstract_mesh({})", axes(mesh, &[]).collect::<Vec<_>>().join(", "))),
+        );
         if !xla_metadata.is_empty() {
             let items: Vec<_> = xla_metadata.iter().map(|(name, value)| format!("{name}={value}")).collect();
             parts.push(format!("set_xla_metadata({})", items.join(", ")));

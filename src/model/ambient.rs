@@ -21,6 +21,8 @@ pub struct Ambient {
     pub mesh: Option<Mesh>,
     /// The mesh of `jax.set_mesh`.
     pub set_mesh: Option<Mesh>,
+    /// The axes of the mesh of `use_abstract_mesh`, in words, if there is one.
+    pub abstract_mesh: Option<Vec<String>>,
     /// What `set_xla_metadata` set: a tuple of names and values.
     pub xla_metadata: Option<Obj>,
     pub compute_on: Option<String>,
@@ -83,6 +85,14 @@ impl Mesh {
     }
 }
 
+/// A mesh of `use_abstract_mesh` in words: its axes with their sizes, and that it doesn't know the kind of its devices, as one of
+/// `jax.set_mesh` does.
+fn abstract_words(mesh: &IndexMap<Name, u32>, profile: &Profile) -> Vec<String> {
+    let is_none = mesh.is_empty() && profile.empty_mesh_is_none;
+    let apart = (!is_none).then_some(if mesh.is_empty() { "without axes" } else { "without devices" });
+    axes(mesh, &[]).chain(apart.map(str::to_owned)).collect()
+}
+
 /// The guard that a flag asks for.
 fn guard(value: &Value) -> Option<TransferGuard> {
     match value {
@@ -120,6 +130,7 @@ impl Ambient {
             default_device: context.default_device,
             mesh: context.mesh.map(mesh),
             set_mesh: context.set_mesh.map(mesh),
+            abstract_mesh: context.abstract_mesh.map(|mesh| abstract_words(&mesh, profile)),
             xla_metadata: (!metadata.is_empty())
                 .then(|| Rc::new(Kind::Tuple(metadata.into_iter().map(pair).collect()))),
             compute_on: context.compute_on,
@@ -164,12 +175,20 @@ impl Ambient {
                 ambient.passing.extend(&effect.traces);
             }
         }
+        if profile.local_flags_count {
+            let mut local = context.local_flags;
+            local.sort_unstable();
+            local.dedup();
+            let counts = |name: &String| profile.flags.get(name).is_some_and(|it| it.keys.contains(&FlagKey::Dispatch));
+            ambient.dispatch.extend(local.into_iter().filter(counts).map(|name| name + " set by a context manager"));
+        }
         Ok(ambient)
     }
 
     /// Whether there is anything around the call that the model doesn't know for compiled objects.
     pub fn is_more_than_flags(&self) -> bool {
         self.set_mesh.is_some()
+            || self.abstract_mesh.is_some()
             || self.xla_metadata.is_some()
             || self.compute_on.is_some()
             || !self.named_axes.is_empty()

@@ -219,14 +219,7 @@ fn context_part(component: ContextComponent, table: TableName, ambient: &Ambient
             plain(DEFAULT_DEVICE, ambient.default_device.iter().map(ToString::to_string).collect())
         }
         ContextComponent::Mesh => plain(MESH, mesh(ambient.mesh.as_ref(), true).into()),
-        ContextComponent::SetMesh => {
-            // The jaxpr has an abstract mesh, which has no devices; the executable has nothing else of it.
-            let words = match (table, &ambient.set_mesh) {
-                (TableName::Compile, set) => set.iter().map(|mesh| format!("devices {:?}", mesh.devices)).collect(),
-                (_, set) => mesh(set.as_ref(), table == TableName::Dispatch),
-            };
-            plain(SET_MESH, words.into())
-        }
+        ContextComponent::SetMesh => plain(SET_MESH, set_mesh(table, ambient).into()),
         ContextComponent::XlaMetadata => Part::Context("XLA metadata", ambient.xla_metadata.as_ref()),
         ContextComponent::ComputeOn => plain(COMPUTE_ON, ambient.compute_on.as_slice().into()),
         ContextComponent::NamedAxes => plain(NAMED_AXES, ambient.named_axes.as_slice().into()),
@@ -268,6 +261,21 @@ fn mesh(mesh: Option<&Mesh>, with_devices: bool) -> Vec<String> {
     let Some(mesh) = mesh else { return Vec::new() };
     let devices = with_devices.then(|| format!("devices {:?}", mesh.devices));
     mesh.words().chain(devices).collect()
+}
+
+/// What a table has of the meshes of `jax.set_mesh` and `use_abstract_mesh`: the jaxpr has the innermost, which is abstract and has
+/// no devices, and the executable only the devices.
+fn set_mesh(table: TableName, ambient: &Ambient) -> Vec<String> {
+    let set = ambient.set_mesh.as_ref();
+    match (table, &ambient.abstract_mesh) {
+        (TableName::Compile, _) => set.iter().map(|mesh| format!("devices {:?}", mesh.devices)).collect(),
+        (TableName::Dispatch, inner) => {
+            let inner = inner.iter().flatten().cloned();
+            mesh(set, true).into_iter().chain(inner).collect()
+        }
+        (_, Some(inner)) => inner.clone(),
+        (_, None) => mesh(set, false),
+    }
 }
 
 /// The options in a text that tells them apart.

@@ -142,6 +142,13 @@ pub struct Profile {
     /// Whether the fast path is not used under them: since jax 0.5 it asks that nothing is named or traced around the call.
     #[serde(default)]
     pub axes_never_fast: bool,
+    /// Whether a flag that a context manager sets to the value that it has anyway is another key to the fast path: before jax 0.5 it
+    /// had what was set in the thread beside what was set for all.
+    #[serde(default)]
+    pub local_flags_count: bool,
+    /// Whether an abstract mesh without axes is the same as none: since jax 0.12.
+    #[serde(default)]
+    pub empty_mesh_is_none: bool,
     /// Whether a wrapper takes no `compiler_options` (`TypeError`).
     #[serde(default)]
     pub without_compiler_options: bool,

@@ -285,7 +285,8 @@ pub enum ContextComponent {
     DefaultDevice,
     /// The mesh around the call.
     Mesh,
-    /// The mesh of `jax.set_mesh`: with its devices in the fast path, without them above the executable, which has those alone.
+    /// The mesh of `jax.set_mesh`, or of `use_abstract_mesh` inside of it: with devices in the fast path, without them above the
+    /// executable, which has those alone.
     SetMesh,
     /// What `set_xla_metadata` set.
     XlaMetadata,

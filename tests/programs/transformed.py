@@ -88,3 +88,20 @@ for _ in range(2):
 jax.vmap(plain, axis_name="batch")(jnp.ones((5, 3)))
 jax.vmap(jax.vmap(plain, axis_name="inner"), axis_name="batch")(jnp.ones((4, 2, 3)))
 jax.vmap(jax.vmap(plain, axis_name="batch"), axis_name="inner")(jnp.ones((2, 4, 3)))
+
+twice = jax.jit(lambda x: x * 2)
+
+
+@jax.custom_vjp
+def doubled(x):
+    return x * 2
+
+
+doubled.defvjp(lambda x: (x * 2, None), lambda _, cotangent: (twice(cotangent),))
+print(twice(x))
+# Where jax transposes it sets an abstract mesh without axes, which is another key than none before 0.12.
+for _ in range(2):
+    print(jax.grad(lambda x: doubled(x).sum())(x))
+if hasattr(jax.sharding, "use_abstract_mesh"):
+    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((1,), ("rows",), axis_types=(jax.sharding.AxisType.Auto,))):
+        print(twice(x), twice(x))

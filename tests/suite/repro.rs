@@ -112,15 +112,29 @@ fn a_script(#[context] context: Context, #[case] case: &str) {
     crate::snapshot!(format!("repro-{}", context.description.unwrap()), script(case));
 }
 
-#[test]
-fn what_a_script_cannot_express_is_named() {
+#[rstest]
+#[case("[{clear: function}, {call: {args: [1]}}]", "clearing one function")]
+#[case("[{call: {args: [1], via: trace}}]", "a trace alone, which eqx.filter_jit hasn't")]
+fn what_a_script_cannot_express_is_named(#[case] steps: &str, #[case] what: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let case = "{api: equinox.filter_jit, case: {steps: [{clear: function}, {call: {args: [1]}}]}}";
+    let case = format!("{{api: equinox.filter_jit, case: {{steps: {steps}}}}}");
     fs::write(folder.path().join("case.yaml"), case).unwrap();
     let output = jitkey(folder.path(), &["repro", "case.yaml"]);
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(error.contains("no script can be written for clearing one function"), "{error}");
+    assert!(error.contains(&format!("no script can be written for {what}")), "{error}");
+}
+
+/// What raises where it is wrapped is wrapped in the call, and compiled there where the case says so.
+#[test]
+fn what_fails_ahead_of_time_is_wrapped_in_the_call() {
+    let options = "{static_argnums: [1], keep_unused: true}";
+    let call = "{call: {args: ['f32[]', []], via: compile}}";
+    let case =
+        format!("{{api: jax.jit, expect: [{{error: ValueError}}], case: {{options: {options}, steps: [{call}]}}}}");
+    let called = "lambda *args, **kwargs: compiled(jax.jit(f, static_argnums=(1,), keep_unused=True))(*args, **kwargs)";
+    let written = script(&case);
+    assert!(written.contains(called), "{written}");
 }
 
 #[rstest]

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 from jax._src import compilation_cache, core
+from jax._src import mesh as jax_mesh
 
 from .arrays import enable_x64, mesh
 from .errors import Unsupported, construction
@@ -32,6 +33,7 @@ def begin() -> None:
 def merged(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     """The context of a call inside that of its case."""
     together: dict[str, Any] = {name: {**outer.get(name, {}), **inner.get(name, {})} for name in ("flags", "xla_metadata", "named_axes")}
+    together["local_flags"] = [*outer.get("local_flags", ()), *inner.get("local_flags", ())]
     together["contexts_made"] = max(outer.get("contexts_made", 0), inner.get("contexts_made", 0))
     return {**outer, **inner, **{name: values for name, values in together.items() if values}}
 
@@ -45,6 +47,8 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
             stack.enter_context(_persistent_cache())
         for name, value in context.get("flags", {}).items():
             stack.enter_context(_flag(name, build(value)))
+        for name in context.get("local_flags", ()):
+            stack.enter_context(_local_flag(name))
         if context.get("x64") is not None:
             stack.enter_context(enable_x64(context["x64"]))
         if context.get("default_device") is not None:
@@ -56,6 +60,8 @@ def entered(context: dict[str, Any], build: Callable[[Any], Any]) -> contextlib.
             if not hasattr(jax, "set_mesh"):
                 raise Unsupported("jax.set_mesh")
             stack.enter_context(jax.set_mesh(mesh(context["set_mesh"], *over)))
+        if context.get("abstract_mesh") is not None:
+            stack.enter_context(_abstract_mesh(context["abstract_mesh"]))
         if context.get("xla_metadata"):
             values = {name: build(value) for name, value in context["xla_metadata"].items()}
             stack.enter_context(_xla_metadata(values))
@@ -118,6 +124,15 @@ def _default_device(device: int | str) -> contextlib.AbstractContextManager[Any]
     return jax.default_device(device)
 
 
+def _abstract_mesh(axes: dict[str, int]) -> contextlib.AbstractContextManager[Any]:
+    # It is public since jax 0.7.
+    entered = getattr(jax_mesh, "use_abstract_mesh", None)
+    if entered is None:
+        raise Unsupported("use_abstract_mesh")
+    kinds = (jax.sharding.AxisType.Auto,) * len(axes)
+    return entered(jax.sharding.AbstractMesh(tuple(axes.values()), tuple(axes), axis_types=kinds))
+
+
 def _xla_metadata(values: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
     try:
         from jax.experimental.xla_metadata import set_xla_metadata
@@ -168,3 +183,11 @@ def _flag(name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         jax.config.update(name, before)
+
+
+def _local_flag(name: str) -> contextlib.AbstractContextManager[Any]:
+    """The flag, set in this thread to the value that it has."""
+    holder = jax.config._value_holders.get(name)
+    if holder is None:
+        raise Unsupported(f"flag {name}")
+    return holder(holder.value)

@@ -202,8 +202,8 @@ class Objects(Graphs):
             return form
         if (text := parsed.written(value)) is not None:
             return {"parsed": text}
-        if type(value) is bytes and value.isascii() and value.decode().isprintable():
-            return {"bytes": value.decode()}
+        if type(value) in (bytes, bytearray) and value.isascii() and value.decode().isprintable():
+            return {type(value).__name__: value.decode()}
         if any(isinstance(value, base) and _is_compared_as(value, base) for base in (int, str, float)):
             return self._instance(value)
         if type(value) in (tuple, list) or (type(value) in DICTS and all(type(key) is str for key in value)):

@@ -14,8 +14,14 @@ from jax._src import mesh as jax_mesh
 from .errors import Unsupported
 from .record import placement
 
-# Before jax 0.5 there is none.
-_DEVICE_CONTEXT: Any = getattr(jax_mesh, "device_context", None) or getattr(jax_config, "device_context", None)
+
+def _holder(name: str) -> Any:
+    """What holds a mesh, wherever this jax has it, or None."""
+    return getattr(jax_mesh, name, None) or getattr(jax_config, name, None)
+
+
+_ABSTRACT_MESH = _holder("abstract_mesh_context_manager")
+_DEVICE_CONTEXT = _holder("device_context")
 
 
 _COUNTS_DYNAMIC = "rebase_donate_argnums" in api_util.resolve_argnums.__code__.co_names
@@ -144,6 +150,15 @@ def set_mesh() -> Any:
     """The mesh of `jax.set_mesh`, which is in no context of a trace; there its shape is."""
     mesh = None if _DEVICE_CONTEXT is None else _DEVICE_CONTEXT.value
     return None if mesh is None or mesh.empty else mesh
+
+
+def abstract_mesh() -> Any:
+    """The mesh of `jax.sharding.use_abstract_mesh`, if that isn't what there is without: none, or that of `jax.set_mesh`."""
+    if _ABSTRACT_MESH is None:
+        return None
+    inner, concrete = _ABSTRACT_MESH.value, set_mesh()
+    usual = _ABSTRACT_MESH.get_global() if concrete is None else concrete.abstract_mesh
+    return None if inner is None or inner == usual else inner
 
 
 def mesh_around() -> Any:

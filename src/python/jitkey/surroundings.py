@@ -10,14 +10,21 @@ from typing import Any
 import jax
 from jax._src import config as jax_config
 from jax._src import core
+from jax._src.lib import jax_jit
 
 from . import flags
 from .errors import Unsupported
 from .known import KNOWN
-from .options import set_mesh
+from .options import abstract_mesh, set_mesh
 from .parameters import NAME
 from .record import explicit_axes
 
+_FLAGS_OF_THREADS = [
+    name
+    for name in getattr(getattr(jax_config, "_ThreadLocalExtraJitContext", None), "_fields", ())
+    if f"jax_{name}" in jax.config._value_holders
+]
+"""The flags that jax 0.4's fast path has from the thread, without their prefix."""
 GUARDS = ("jax_transfer_guard_host_to_device", "jax_transfer_guard_device_to_device")
 """What guards the arguments of a call."""
 
@@ -64,7 +71,7 @@ class Surroundings:
 
     def beside(self) -> tuple[Any, ...]:
         """What surrounds the call and is no part of the trace context."""
-        return (set_mesh(), self._guard(), *[holder.value for holder in self._untraced])
+        return (set_mesh(), self._guard(), _local_flags(), *[holder.value for holder in self._untraced])
 
     def beside_as_it_stands(self) -> tuple[Any, ...]:
         """The same, told apart where it says the same in other words."""
@@ -85,6 +92,9 @@ class Surroundings:
         forms = {name: flags.form(value) for name, value in changed.items() if name not in flags.OUTSIDE}
         if forms:
             context["flags"] = forms
+        local = [f"jax_{name}" for name, value in zip(_FLAGS_OF_THREADS, _local_flags(), strict=True) if value is not None]
+        if local:
+            context["local_flags"] = local
         meshes = [mesh for part in now if isinstance(part, tuple) for mesh in part if isinstance(mesh, jax.sharding.Mesh)]
         concrete = set_mesh()
         for word, mesh in [("mesh", mesh) for mesh in meshes[:1]] + [("set_mesh", concrete)] * (concrete is not None):
@@ -93,6 +103,11 @@ class Surroundings:
                 context[word] = dict(mesh.shape)
                 context["mesh_devices"] = [device.id for device in mesh.devices.flat]
                 context |= {"mesh_explicit": explicit} if explicit else {}
+        inner = abstract_mesh()
+        if inner is not None:
+            if explicit_axes(inner) != []:
+                raise Unsupported("recording an abstract mesh with axes that aren't Auto")
+            context["abstract_mesh"] = dict(inner.shape)
         guard = self._guard()
         if isinstance(guard, str):
             context["transfer_guard"] = guard
@@ -134,6 +149,14 @@ def _named_axes() -> dict[str, int]:
         return {name: operator.index(size) for name, size in named.items()}
     except TypeError:
         raise Unsupported("recording an axis of a size with a symbol in it") from None
+
+
+def _local_flags() -> tuple[Any, ...]:
+    """What context managers have set in this thread, None for the rest, of what jax 0.4's fast path has beside what is set for all."""
+    if not _FLAGS_OF_THREADS:
+        return ()
+    found = jax_jit.thread_local_state().extra_jit_context
+    return tuple(getattr(found, name, None) for name in _FLAGS_OF_THREADS)
 
 
 def _flag(name: str) -> Any:

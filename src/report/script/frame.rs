@@ -6,10 +6,12 @@ const PARTS: &str = include_str!("parts.py");
 /// The helpers that a script can need. Those that another one uses stand before it.
 pub(super) const HELPERS: &[&str] = &[
     "enable_x64",
+    "abstract_mesh",
     "within",
     "weak",
     "with_layout",
     "flag",
+    "local_flag",
     "persistent_cache",
     "user_context",
     "UserArray",

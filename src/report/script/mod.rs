@@ -64,16 +64,26 @@ struct Api {
     vmap: &'static str,
     /// Whether a wrapper can clear its own cache.
     clears: bool,
+    /// Whether a wrapper can trace and do no more.
+    traces: bool,
 }
 
 const APIS: &[Api] = &[
-    Api { name: "jax.jit", wrap: "jax.jit", eval_shape: "jax.eval_shape", vmap: "jax.vmap", clears: true },
+    Api {
+        name: "jax.jit",
+        wrap: "jax.jit",
+        eval_shape: "jax.eval_shape",
+        vmap: "jax.vmap",
+        clears: true,
+        traces: true,
+    },
     Api {
         name: "equinox.filter_jit",
         wrap: "eqx.filter_jit",
         eval_shape: "eqx.filter_eval_shape",
         vmap: "eqx.filter_vmap",
         clears: false,
+        traces: false,
     },
 ];
 

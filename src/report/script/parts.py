@@ -28,6 +28,14 @@ try:
 except ImportError:
     from jax.experimental import enable_x64
 
+# part: abstract_mesh
+def abstract_mesh(axes):
+    # It is public since jax 0.7.
+    from jax._src.mesh import use_abstract_mesh
+    from jax.sharding import AbstractMesh, AxisType
+
+    return use_abstract_mesh(AbstractMesh(tuple(axes.values()), tuple(axes), axis_types=(AxisType.Auto,) * len(axes)))
+
 # part: within
 def within(context, make):
     with context:
@@ -57,6 +65,11 @@ def flag(name, value):
         yield
     finally:
         jax.config.update(name, before)
+
+# part: local_flag
+def local_flag(name):
+    # What jax.default_matmul_precision and the like are made of, with the value that there is.
+    return jax.config._value_holders[name](jax.config.values[name])
 
 # part: persistent_cache
 files = tempfile.TemporaryDirectory(prefix="files-")

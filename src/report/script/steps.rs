@@ -156,18 +156,22 @@ impl<'c> Writer<'c> {
             arguments = names;
         }
         let fails = matches!(expected, Some(Verdict::Error(_)));
-        let function = if let Some(number) = call.compiled {
-            format!("out{number}")
+        let mut function = if let Some(number) = call.compiled {
+            self.via(format!("out{number}"), call.via)?
         } else if !is_kept {
             let function = self.value(call.function.as_ref().expect("in place"))?;
-            if fails { self.wrapping(&function, options)? } else { self.wrapped(&function, options)? }
+            if fails {
+                self.wrapping(&function, options, call.via)?
+            } else {
+                self.wrapped(&function, options, call.via)?
+            }
         } else if fails && (!options.is_empty() || !self.is_a_def(call)) && self.always_fails(claim, call) {
             let function = self.function(call.function.as_ref())?;
-            self.wrapping(&function, options)?
+            self.wrapping(&function, options, call.via)?
         } else {
-            self.wrapper(state, call.function.as_ref(), options, call.wrapper.as_ref())?
+            let wrapper = self.wrapper(state, call.function.as_ref(), options, call.wrapper.as_ref())?;
+            self.via(wrapper, call.via)?
         };
-        let mut function = self.via(function, call.via)?;
         if call.thread == Thread::Other {
             function = format!("{}({function})", self.helper("in_thread"));
         }
@@ -219,8 +223,7 @@ impl<'c> Writer<'c> {
             return Err(ScriptError::new("a stale hit of a function that can't be made anew"));
         }
         let function = self.value(&recipe)?;
-        let function = self.wrapped(&function, options)?;
-        self.via(function, call.via)
+        self.wrapped(&function, options, call.via)
     }
 
     /// Whether it calls a plain function, of which a wrapper can be made.
@@ -288,7 +291,7 @@ impl<'c> Writer<'c> {
         known_as: Option<&Name>,
     ) -> Result<String, ScriptError> {
         let function = self.function(function)?;
-        let wrapped = self.wrapped(&function, options)?;
+        let wrapped = self.wrapped(&function, options, Via::Call)?;
         let key = (function.clone(), known_as.map_or_else(|| wrapped.clone(), |name| format!("{wrapped} {name}")));
         if let Some(name) = state.wrappers.get(&key) {
             return Ok(name.clone());
@@ -302,16 +305,16 @@ impl<'c> Writer<'c> {
         Ok(name)
     }
 
-    /// The function, wrapped.
-    fn wrapped(&mut self, function: &str, options: &JitOptions) -> Result<String, ScriptError> {
+    /// The function, wrapped, and what is called of the wrapper.
+    fn wrapped(&mut self, function: &str, options: &JitOptions, via: Via) -> Result<String, ScriptError> {
         let mut parts = vec![function.to_owned()];
         parts.extend(self.options(options)?);
-        Ok(format!("{}({})", self.api.wrap, parts.join(", ")))
+        self.via(format!("{}({})", self.api.wrap, parts.join(", ")), via)
     }
 
     /// A function that wraps the function when it is called, and calls it.
-    fn wrapping(&mut self, function: &str, options: &JitOptions) -> Result<String, ScriptError> {
-        Ok(format!("lambda *args, **kwargs: {}(*args, **kwargs)", self.wrapped(function, options)?))
+    fn wrapping(&mut self, function: &str, options: &JitOptions, via: Via) -> Result<String, ScriptError> {
+        Ok(format!("lambda *args, **kwargs: {}(*args, **kwargs)", self.wrapped(function, options, via)?))
     }
 
     fn via(&mut self, wrapper: String, via: Via) -> Result<String, ScriptError> {
@@ -320,6 +323,9 @@ impl<'c> Writer<'c> {
             Via::Vmap => return Ok(format!("{}({wrapper})", self.api.vmap)),
             Via::Grad | Via::Jvp | Via::MakeJaxpr => {
                 return Err(ScriptError::new("a use under grad, jvp or make_jaxpr"));
+            }
+            Via::Trace if !self.api.traces => {
+                return Err(ScriptError::new(format!("a trace alone, which {} hasn't", self.api.wrap)));
             }
             Via::Trace => format!("{wrapper}.trace"),
             Via::Lower => format!("{wrapper}.lower"),
@@ -387,9 +393,11 @@ impl<'c> Writer<'c> {
         let Context {
             x64,
             flags,
+            local_flags,
             default_device,
             mesh: axes,
             set_mesh,
+            abstract_mesh,
             mesh_devices,
             mesh_explicit,
             xla_metadata,
@@ -409,6 +417,7 @@ impl<'c> Writer<'c> {
         for (name, value) in flags {
             managers.push(format!("{}({}, {})", self.helper("flag"), string(name), self.value(value)?));
         }
+        managers.extend(local_flags.iter().map(|name| format!("{}({})", self.helper("local_flag"), string(name))));
         if let Some(x64) = x64 {
             managers.push(format!("{}({})", self.helper("enable_x64"), if *x64 { "True" } else { "False" }));
         }
@@ -419,6 +428,10 @@ impl<'c> Writer<'c> {
         managers.extend(axes.as_ref().map(|axes| mesh(axes, mesh_devices, mesh_explicit)));
         managers
             .extend(set_mesh.as_ref().map(|axes| format!("jax.set_mesh({})", mesh(axes, mesh_devices, mesh_explicit))));
+        managers.extend(abstract_mesh.as_ref().map(|axes| {
+            let parts: Vec<_> = axes.iter().map(|(axis, size)| format!("{}: {size}", string(axis.as_str()))).collect();
+            format!("{}({{{}}})", self.helper("abstract_mesh"), parts.join(", "))
+        }));
         if !xla_metadata.is_empty() {
             self.imports.insert("from jax.experimental.xla_metadata import set_xla_metadata".to_owned());
             let mut items = Vec::new();
