@@ -100,6 +100,8 @@ class _Call:
     signature: Signature | None = None
     used: frozenset[str] = frozenset()
     """The names of the objects of which its description speaks."""
+    written: tuple[str, int] = ("{", 0)
+    """How its line begins, as text, and how many of its entries that are."""
 
 
 class Recording:
@@ -176,6 +178,7 @@ class Recording:
                 lambda: self._signatures.of_call((wrapped.ref, via, reads), wrapped, args, kwargs),
                 lambda: self._reads.of_call(wrapped, args, kwargs),
                 lambda line, used: None if path is None else self._learn(path, wrapped, args, kwargs, reads, line, used),
+                written=(f"{wrapped.written}, ", len(wrapped.said)),
             )
 
         if path is not None and again is not None:
@@ -392,7 +395,7 @@ class Recording:
             line["missed"] = [layer for layer in LAYERS if layer in missed]
             if local.spent:
                 line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
-            if self._write(line) and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
+            if self._write(line, call.written) and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
                 try:
                     if call.signature is not None and "call" in line:
                         self._known.remember(call.signature, line["number"], call.used)
@@ -504,11 +507,12 @@ class Recording:
         if wrapped is not None:
             self._ended.append(wrapped.ref)
 
-    def _write(self, line: dict[str, Any]) -> bool:
-        """Writes a line, and says whether all of it could be written."""
+    def _write(self, line: dict[str, Any], written: tuple[str, int] = ("{", 0)) -> bool:
+        """Writes a line, of which that is written already, and says whether all of it could be written."""
         whole = True
         try:
-            text = "{" + ", ".join([f'"{name}": {_text(part)}' for name, part in line.items()]) + "}"
+            parts = [f'"{name}": {_text(part)}' for name, part in itertools.islice(line.items(), written[1], None)]
+            text = f"{written[0]}{', '.join(parts)}}}"
         except (TypeError, ValueError, RecursionError) as error:
             said = {name: part for name, part in line.items() if name not in ("call", "aside")}
             try:

@@ -40,7 +40,7 @@ class Signatures:
         try:
             leaves, treedef, others = self.given(wrapped, args, kwargs)
             arrays = self._alike.arrays(what, [leaf for leaf in leaves if type(leaf) is ArrayImpl])
-            beside = self._surroundings.beside()
+            beside = self._surroundings.beside_as_it_stands()
             return what, len(args), tuple(kwargs), treedef, others, arrays, jax_config.trace_context(), beside
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None

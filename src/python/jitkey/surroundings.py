@@ -75,7 +75,7 @@ class Surroundings:
 
     def beside_as_it_stands(self) -> tuple[Any, ...]:
         """The same, told apart where it says the same in other words."""
-        return (set_mesh(), *[holder.value for holder in self._untraced], *[holder.value for holder in self._guards])
+        return (set_mesh(), _local_flags(), *[holder.value for holder in self._untraced], *[holder.value for holder in self._guards])
 
     def _guard(self) -> Any:
         """What becomes of arguments that have to be copied; there is no word for two answers."""
