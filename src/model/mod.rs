@@ -34,6 +34,7 @@ mod leaf;
 mod library;
 mod looked_up;
 mod loop_arguments;
+mod nearest;
 mod number;
 mod object;
 mod partition;

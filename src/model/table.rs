@@ -1,19 +1,16 @@
 //! Tables: what a cache holds, and who keeps it alive.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::rc::{Rc, Weak};
 
 use smallvec::SmallVec;
 
 use super::apart::told_apart;
-use super::difference::{Difference, STATIC_ARGUMENT, STATIC_VALUE, leave_out_what_is_inside};
-use super::facet::SHAPE;
+use super::difference::Difference;
 use super::key::Key;
+use super::nearest::{Candidate, Nearest, Search};
 use super::object::{Kind, Obj, Raised};
-use super::parts::PROGRAM;
 use super::python;
-use super::side_by_side::{Met, are_no_less, is_of_leaves, side_by_side};
 use crate::spec::{FunctionBy, FunctionKey, Held, Table, TableName};
 
 /// A program that some call made, numbered in order.
@@ -23,16 +20,8 @@ pub struct Program(pub u64);
 /// Stands in the fast path's table for what is never served from it.
 pub const NEVER_FAST: Program = Program(0);
 
-/// How far a key is from another: whether its call left no program, or none below the trace, whether all that differs is the program
-/// above, or that does, how far its function is from being the same, how much differs, and how much of that is often meant: shapes
-/// and static values.
-type Rank = ((bool, bool, bool, bool, u8, Reverse<usize>), (usize, usize));
-
 /// How many keys of a function, and how many functions that are gone, an explanation looks at: those of the last calls.
 const LOOKED_AT: usize = 256;
-
-/// How many more, beside a key that differs in a shape or a static value alone.
-const BESIDE_WHAT_IS_MEANT: usize = 16;
 
 /// The entries of one table of the cache.
 #[derive(Debug, Default)]
@@ -59,6 +48,19 @@ impl Shelf {
     /// Whether its function is a method of that object.
     fn is_of(&self, object: &Obj) -> bool {
         self.of.as_ref().and_then(Weak::upgrade).is_some_and(|of| python::is(&of, object))
+    }
+
+    /// How its function is another than `function`, which looks the same: as `called`.
+    fn apart_from(&self, function: &Obj, called: &str) -> Difference {
+        let (before, after) = match owner_of(function).filter(|of| self.is_of(of)) {
+            Some(of) => {
+                let of = python::repr(of);
+                let text = called.replacen(&format!(" of {of}"), &format!(" of the same {of}"), 1);
+                told_apart(&text, &text)
+            }
+            None => told_apart(called, called),
+        };
+        Difference::new("", "function", before, after)
     }
 }
 
@@ -104,16 +106,6 @@ impl Owner {
             Self::Weak(function) => function.upgrade(),
             Self::Strong(function) => Some(function.clone()),
         }
-    }
-}
-
-/// How far a function is from another, by a difference of what `filter_jit` has among the arguments: 1 for one that was made anew, 2
-/// for another one or one that is built otherwise.
-fn of_another(difference: &Difference) -> u8 {
-    match difference.is_the_function() {
-        false => 0,
-        true if difference.after.strip_prefix("another ") == Some(&difference.before) => 1,
-        true => 2,
     }
 }
 
@@ -246,117 +238,28 @@ impl Entries {
         standing: impl Fn(usize) -> (bool, usize),
         is_of: impl Fn(Program) -> bool,
     ) -> Result<Option<Nearest>, Raised> {
-        let by = table.function;
-        let mine = self.position(function, by)?.map(|i| &self.shelves[i]).filter(|shelf| !shelf.entries.is_empty());
+        let mine = self.position(function, table.function)?.map(|i| &self.shelves[i]);
+        let mine = mine.filter(|shelf| !shelf.entries.is_empty());
         let now = python::repr(function);
-        let looks_same = |shelf: &&Shelf| shelf.called.as_ref() == Some(&now);
-        let others =
-            self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same).filter(|_| mine.is_none());
-        // Those of the last calls come first.
+        let looks_same = |shelf: &&Shelf| mine.is_none() && shelf.called.as_ref() == Some(&now);
+        let others = self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same);
         let mut shelves: Vec<&Shelf> = mine.into_iter().chain(others).collect();
         shelves.sort_by_key(|shelf| Reverse(shelf.entries.last().map(|entry| entry.call)));
-        let parts = key.parts(table);
-        let (mut nearest, mut left): (Option<(Rank, Nearest)>, usize) = (None, usize::MAX);
-        // Where it differs from the nearest one, if no key that differs there and elsewhere can be nearer.
-        let mut nearest_met: Option<Vec<Met>> = None;
-        'shelves: for shelf in shelves {
-            let other = shelf.called.as_ref().filter(|_| mine.is_none()).map(|called| {
-                let (before, after) = match owner_of(function).filter(|of| shelf.is_of(of)) {
-                    Some(of) => {
-                        let of = python::repr(of);
-                        let text = now.replacen(&format!(" of {of}"), &format!(" of the same {of}"), 1);
-                        told_apart(&text, &text)
-                    }
-                    None => told_apart(called, &now),
-                };
-                Difference::new("", "function", before, after)
-            });
+        let mut search = Search::new(key, table);
+        for shelf in shelves {
+            let other = mine.is_none().then(|| shelf.apart_from(function, &now));
             // What another function of the same loop has left in this very call is nothing earlier.
             let is_one = |entry: &&Entry| entry.left().0 != call && is_of(entry.left().1);
             for entry in shelf.entries.iter().rev().filter(is_one).take(LOOKED_AT) {
-                let (left_by, program) = entry.left();
-                let (is_traced_alone, alike) = standing(left_by);
-                let left_nothing = program == NEVER_FAST;
-                let before = entry.key.parts(table);
-                let met = side_by_side(&before, &parts, table);
-                let placed = met
-                    .as_deref()
-                    .filter(|met| is_of_leaves(met, &parts) && !key.is_asked_otherwise(&entry.key, table));
-                let is_no_nearer = placed.zip(nearest_met.as_deref()).zip(nearest.as_ref()).is_some_and(
-                    |((met, those), (known, nearest))| {
-                        let ((_, _, says_nothing, is_of_another_trace, of_another, _), _) = *known;
-                        let own = (
-                            left_nothing,
-                            is_traced_alone,
-                            says_nothing,
-                            is_of_another_trace,
-                            of_another,
-                            Reverse(alike),
-                        );
-                        met.len() > 1 && left_by <= nearest.call && own >= known.0 && are_no_less(met, those)
-                    },
-                );
-                if is_no_nearer && !cfg!(test) {
-                    if left == 0 {
-                        break 'shelves;
-                    }
-                    left -= 1;
-                    continue;
+                let (call, program) = entry.left();
+                let (is_traced_alone, alike) = standing(call);
+                let one = Candidate { key: &entry.key, call, program, is_traced_alone, alike, other: other.as_ref() };
+                if search.look_at(&one).is_break() {
+                    return Ok(search.found());
                 }
-                let (found, far) = key.differences(&parts, &entry.key, &before, met.as_deref(), table);
-                let says_all = placed.is_some_and(|met| met.len() == far);
-                let far = far + usize::from(other.is_some());
-                let mut differences: Vec<_> = other.iter().cloned().chain(found).collect();
-                // That another program was made above says nothing, and a call that failed left nothing to be found.
-                let says_nothing = differences.iter().all(|found| found.component == PROGRAM);
-                // How often a loop runs is a part of its program.
-                let is_of_another_trace =
-                    key.steps().is_none() && differences.iter().any(|found| found.component == PROGRAM);
-                // Where the function is an argument like any other, keys of its own say more than those of another.
-                let of_another =
-                    if by.is_none() { differences.iter().map(of_another).max().unwrap_or_default() } else { 0 };
-                let rank = (
-                    (left_nothing, is_traced_alone, says_nothing, is_of_another_trace, of_another, Reverse(alike)),
-                    (
-                        far,
-                        differences
-                            .iter()
-                            .filter(|found| [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component))
-                            .count(),
-                    ),
-                );
-                leave_out_what_is_inside(&mut differences);
-                let is_all_but_equal = rank.0 == (false, false, false, false, 0, Reverse(0)) && rank.1.0 == 1;
-                if is_all_but_equal {
-                    // None of the rest, which are of earlier calls, can be nearer, but one that differs in what isn't meant.
-                    left = if rank.1.1 == 0 { 0 } else { left.min(BESIDE_WHAT_IS_MEANT) };
-                }
-                let is_nearer = nearest.as_ref().is_none_or(|(known, Nearest { call, differences: beside, .. })| {
-                    let is_like = rank.0 == known.0;
-                    // However much a part has lost, another key that differs in it and elsewhere is farther.
-                    if is_like && is_less(&differences, beside) {
-                        true
-                    } else if is_like && is_less(beside, &differences) {
-                        false
-                    } else {
-                        (rank, Reverse(left_by)) < (*known, Reverse(*call))
-                    }
-                });
-                debug_assert!(!(is_nearer && is_no_nearer), "{differences:?}");
-                if is_nearer {
-                    nearest_met = met.filter(|_| says_all);
-                    nearest = Some((rank, Nearest { call: left_by, program, differences }));
-                }
-                if left == 0 {
-                    break 'shelves;
-                }
-                left -= 1;
             }
         }
-        Ok(nearest.map(|(_, mut nearest)| {
-            key.leave_out_widths(&mut nearest.differences, table);
-            nearest
-        }))
+        Ok(search.found())
     }
 
     /// Throws away what belongs to `function` and is filed under such a key.
@@ -378,22 +281,5 @@ impl Entries {
                 self.shelves.retain(|shelf| !shelf.owner.function().is_some_and(|owner| python::is(&owner, function)))
             }
         }
-    }
-}
-
-/// An entry that is nearest to a key that wasn't found.
-pub struct Nearest {
-    /// The call that filed it.
-    pub call: usize,
-    pub program: Program,
-    /// How the keys differ.
-    pub differences: Vec<Difference>,
-}
-
-/// Whether these are at some of the places of the others, and those at more.
-fn is_less(some: &[Difference], others: &[Difference]) -> bool {
-    some.len() < others.len() && {
-        let places: HashSet<_> = others.iter().map(|found| (&found.path, &found.component)).collect();
-        some.iter().all(|found| places.contains(&(&found.path, &found.component)))
     }
 }
