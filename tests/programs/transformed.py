@@ -105,3 +105,7 @@ for _ in range(2):
 if hasattr(jax.sharding, "use_abstract_mesh"):
     with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((1,), ("rows",), axis_types=(jax.sharding.AxisType.Auto,))):
         print(twice(x), twice(x))
+
+# A callback's function is called under a default device, and is given arrays that are committed.
+for _ in range(2):
+    print(jax.pure_callback(lambda x: np.asarray(twice(x)), jax.ShapeDtypeStruct((3,), jnp.float32), x))

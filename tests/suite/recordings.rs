@@ -203,8 +203,8 @@ fn what_is_transformed_is_recorded(#[values(NEWEST, "0.6.2", "0.4.30")] version:
     let explained = record("transformed", version);
     let transformed = explained.calls.iter().filter(|call| call.transformed.is_some()).count();
     // jax.sharding has an abstract mesh to use since 0.7.
-    let of_meshes = if version == NEWEST { 5 } else { 3 };
-    assert_eq!((explained.calls.len(), transformed), (55 + of_meshes, 50), "{}", text(&explained, Style::PLAIN));
+    let calls = if version == NEWEST { 62 } else { 60 };
+    assert_eq!((explained.calls.len(), transformed), (calls, 50), "{}", text(&explained, Style::PLAIN));
     let mut expected = vec![
         (26, "a-single-number-now, weak-type-gained"),
         (27, "another-kind-of-number"),
@@ -224,9 +224,9 @@ fn what_is_transformed_is_recorded(#[values(NEWEST, "0.6.2", "0.4.30")] version:
     // In which order they are named counts before 0.10.
     expected.extend((version != NEWEST).then_some((55, "named-axes")));
     expected.extend(match version {
-        NEWEST => Some((59, "another-set-mesh")),
-        "0.6.2" => Some((57, "empty-abstract-mesh")),
-        _ => None,
+        NEWEST => vec![(59, "another-set-mesh"), (61, "default-device")],
+        "0.6.2" => vec![(57, "empty-abstract-mesh"), (59, "default-device")],
+        _ => vec![(59, "default-device")],
     });
     assert_eq!(causes(&explained), owned(&expected), "{}", text(&explained, Style::PLAIN));
     let shown: Vec<_> = explained.patterns.iter().map(|it| (it.id.as_str(), &it.calls[..])).collect();
