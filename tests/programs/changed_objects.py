@@ -392,3 +392,25 @@ def counted(rated, x, counter):
 counter = Counter()
 for counter.rate in range(2):
     print(counted(Rated(x), x, counter=counter))
+
+
+class Clip:
+    """What is called reads its `limit`, and not how often that was."""
+
+    def __init__(self, limit):
+        self.limit, self.times = limit, 0
+
+    def __call__(self, x):
+        return jnp.minimum(x, self.limit)
+
+
+@functools.partial(jax.jit, static_argnames="clip")
+def clipped(x, clip):
+    return clip(x)
+
+
+clip = Clip(0.5)
+for clip.times in range(2):
+    print(clipped(x, clip=clip))
+clip.limit = 0.25
+print(clipped(x, clip=clip))

@@ -54,7 +54,7 @@ train()
 
 
 class Net:
-    """Is called, and holds nothing that the function names."""
+    """Is called, and reads what the function doesn't name."""
 
     def __init__(self, by):
         self.by = by
@@ -63,11 +63,18 @@ class Net:
         return x * self.by
 
 
+class Halved(Net):
+    def __call__(self, x):
+        return x / self.by
+
+
 net, table = Net(1.0), jnp.ones(4)
 predict = jax.jit(lambda x: net(x))
 total = jax.jit(lambda x: x * table.sum())
 print(predict(x))
 net = Net(2.0)
+print(predict(x))
+net = Halved(2.0)
 print(predict(x))
 print(total(x))
 table = table * 2

@@ -29,12 +29,13 @@ fn what_a_function_reads_from_outside_is_a_hazard(#[values(NEWEST, "0.4.30")] ve
         changed("calls 8, 9, 10 and 11 of loss", "params['w']: <float32[4] 2> was <float32[4] 1>"),
         changed("calls 9, 10 and 11 of loss", "scale: 2.0 was 1.0"),
         changed("calls 10 and 11 of loss", "factors[0]: 2.0 was 1.0"),
-        changed("calls 18 and 20 of forward", "gain: 3.0 was 1.0"),
+        changed("calls 13 and 14 of <lambda>", "net.by: 2.0 was 1.0"),
+        changed("calls 19 and 21 of forward", "gain: 3.0 was 1.0"),
         changed("call 3 of step", "self.rate: 0.25 was 0.5"),
         changed("call 4 of <lambda>", "self.w: <float32[4] 2> was <float32[4] 1>"),
         changed("call 11 of loss", "config.k: 2 was 1"),
-        changed("call 13 of <lambda>", "net: <Net 2> was <Net 1>"),
-        changed("call 15 of <lambda>", "table: <float32[4] 2> was <float32[4] 1>"),
+        changed("call 14 of <lambda>", "type(net): Halved was Net"),
+        changed("call 16 of <lambda>", "table: <float32[4] 2> was <float32[4] 1>"),
     ];
     assert_eq!(patterns("variables_changed", version), expected);
 }
@@ -89,6 +90,8 @@ fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version
         changed("call 53 of by_property", "Holds.held.config.rate: <Holder 2> was <Holder 1>"),
         changed("call 54 of by_item", "Holds.held.table[0]: <float64[3] 2> was <float64[3] 1>"),
         changed("call 57 of of", "Loss.rate: 0.25 was 0.5"),
+        // What an object reads where it is called.
+        changed("call 85 of clipped", "Clip.limit: 0.25 was 0.5"),
     ];
     assert_eq!(patterns("changed_objects", version), expected);
 }

@@ -3,6 +3,7 @@ static arguments and of the objects that are called."""
 
 from __future__ import annotations
 
+import dataclasses
 import types
 from collections.abc import Hashable
 from typing import Any
@@ -104,7 +105,9 @@ class Reads:
         if not taken and type(value) in CONTAINERS:
             taken = wrapped.items(name)
         if taken or (taken is not None and type(value) in CONTAINERS):
-            return self._of_object(value, taken, name, place, is_identity=True)
+            seen = self._of_object(value, taken, name, place, is_identity=True)
+            # What is called is its class's.
+            return dataclasses.replace(seen, said=(*seen.said, (f"type({name})", type(value).__qualname__))) if callable(value) else seen
         # Of a class or a module only what is taken of it can be another.
         said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
         return Seen(marked(value), None if type(value) in CONTAINERS else {}, said)

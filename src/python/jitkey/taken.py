@@ -28,8 +28,8 @@ _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "r
 
 def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
     """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that of a method of the
-    class. What its other methods take that are named there is among them, and what it takes of an attribute itself: `config.rate`,
-    `config['rate']`."""
+    class. What its other methods take that are named there is among them, or its `__call__` if it is taken itself, and what it takes of
+    an attribute itself: `config.rate`, `config['rate']`."""
     found: set[str] = set()
     seen: set[types.CodeType] = set()
     left = [(one, _params_of(one, made) if parameter is None else frozenset([parameter])) for one in written]
@@ -42,7 +42,7 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
         left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
         for attribute in _taken_of(one, holders) - found:
             found.add(attribute)
-            method = _method(made, attribute)
+            method = _method(made, attribute or "__call__")
             if method is not None:
                 left.append((method, _params_of(method, made)))
     return frozenset(found - {""})
