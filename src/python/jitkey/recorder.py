@@ -395,7 +395,8 @@ class Recording:
             line["missed"] = [layer for layer in LAYERS if layer in missed]
             if local.spent:
                 line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
-            if self._write(line, call.written) and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
+            is_whole = self._write(line, call.written)
+            if is_whole and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
                 try:
                     if call.signature is not None and "call" in line:
                         self._known.remember(call.signature, line["number"], call.used)
