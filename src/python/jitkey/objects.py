@@ -28,7 +28,7 @@ from .parameters import NAME, params_of
 from .record import DICTS, equal, is_axis, is_module, is_real, placement, tracer, written_aval
 from .settings import of_frozen_config
 from .source import NOTHING, body, compared, function_text, held_by, is_by_identity, is_of_dataclasses, is_outside, own_name, stored
-from .texts import identity_text, is_plain, text_of, value_text
+from .texts import LONG, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
@@ -73,6 +73,8 @@ class Objects(Graphs):
         self._crowded = ARRAYS
         """With so many hashes those are forgotten of which nothing is left."""
         self._texts: dict[tuple[type, str], int] = {}
+        self._long_ones: dict[tuple[int, int], int] = {}
+        """Long tuples, by how many items they have and their hash."""
         """How many unequal objects have the text."""
         self._count = itertools.count(1)
         self._told: set[str] = set()
@@ -206,6 +208,8 @@ class Objects(Graphs):
             return {type(value).__name__: value.decode()}
         if any(isinstance(value, base) and _is_compared_as(value, base) for base in (int, str, float)):
             return self._instance(value)
+        if type(value) is tuple and len(value) > LONG and (said := self._long(value)) is not None:
+            return said
         if type(value) in (tuple, list) or (type(value) in DICTS and all(type(key) is str for key in value)):
             # Compared part by part, each by identity first.
             if type(value) in DICTS:
@@ -234,6 +238,18 @@ class Objects(Graphs):
         name = self.name_of(value) or self._weakly(value)
         self.used.add(name)
         return {"ref": name}
+
+    def _long(self, value: tuple[Any, ...]) -> Any:
+        """A long tuple, by its hash and the first of its items; None if it has no hash."""
+        try:
+            hashed = hash(value)
+        except Exception:  # What is in it has none, or runs the program's own code.
+            return None
+        number = self._long_ones.setdefault((len(value), hashed), len(self._long_ones) + 1)
+        items = ", ".join(repr(item) if is_plain(item) else "…" for item in value[:3])
+        form = {"plain": {"eq": "value", "hash": "value", "callable": False}}
+        text = f"({items}, …) of {len(value)} items, number {number}"
+        return {"new": {"class": self._class_of(tuple, ("long",), form), "value": {"str": text}}}
 
     def _weakly(self, value: Any) -> str:
         name = self._add(value)
@@ -295,7 +311,9 @@ class Objects(Graphs):
         """The value as an object that is the same each time that it is met."""
         name = self.name_of(value)
         if name is None:
-            form = self.value(value)
+            # What is long is said as a whole.
+            is_long = isinstance(value, tuple) and any(type(part) is tuple and len(part) > LONG for part in tuple.__iter__(value))
+            form = self._named(value) if is_long else self.value(value)
             if "ref" in form:
                 return form
             name = self.fresh(type(value).__name__)
@@ -511,11 +529,15 @@ def _literal(value: Any) -> Any:
     return float(value) if isinstance(value, float) else complex(value)
 
 
+_ATOMS = {bool, int, float, complex, str, bytes, type(None)}
+"""What holds nothing."""
+
+
 def _has_arrays(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_has_arrays, value.values()))
     if isinstance(value, (tuple, list)):
-        return any(map(_has_arrays, value))
+        return not set(map(type, value)) <= _ATOMS and any(map(_has_arrays, value))
     return isinstance(value, jax.Array)
 
 

@@ -273,12 +273,12 @@ def _parts(path: str, value: Any) -> dict[str, Any]:
         return {f"{path}.{name}": part for name, part in _given(value).items()} | {path: value.func}
     if issubclass(type(value), tuple) and type(value).__iter__ is tuple.__iter__:
         fields = getattr(type(value), "_fields", None)
-        names = [f".{name}" for name in fields] if fields is not None else [f"[{i}]" for i in range(len(value))]
+        names = [f".{name}" for name in fields] if fields is not None else [f"[{i}]" for i in range(min(len(value), PARTS))]
         return {f"{path}{name}": part for name, part in zip(names, value, strict=False)}
     if type(value) is list:
         return {f"{path}[{i}]": part for i, part in enumerate(value[:ITEMS])}
     if type(value) is dict:
-        return {f"{path}[{key!r}]": part for key, part in value.items() if is_plain(key)}
+        return {f"{path}[{key!r}]": part for key, part in itertools.islice(value.items(), PARTS) if is_plain(key)}
     return {}
 
 

@@ -28,6 +28,9 @@ DEPTH = 3
 PARTS = 32
 """So many parts of one are."""
 
+LONG = 1024
+"""A tuple of more items is not written down: what holds a vocabulary would be written in each call."""
+
 _SPEAK_FOR_THEMSELVES = (
     float, complex, bytes, range, slice, np.generic, datetime.date, decimal.Decimal, fractions.Fraction, pathlib.PurePath
 )
@@ -38,7 +41,7 @@ _THEIR_MODULES = ("builtins", "numpy", "datetime", "decimal", "fractions", "path
 
 
 def is_plain(value: Any) -> bool:
-    """Whether it is written as it stands: equal to what looks the same and to nothing else."""
+    """Whether it is written as it stands: equal to what looks the same and to nothing else. A long tuple isn't."""
     if value is None or type(value) in (bool, int, str):
         return True
     if isinstance(value, np.generic):
@@ -47,7 +50,7 @@ def is_plain(value: Any) -> bool:
     if type(value) is float:
         # Each nan is an object of its own.
         return not math.isnan(value)
-    return type(value) is tuple and all(is_plain(item) for item in value)
+    return type(value) is tuple and len(value) <= LONG and all(is_plain(item) for item in value)
 
 
 def is_array(value: Any) -> bool:
