@@ -414,3 +414,25 @@ for clip.times in range(2):
     print(clipped(x, clip=clip))
 clip.limit = 0.25
 print(clipped(x, clip=clip))
+
+
+class Remembers:
+    """Counts and keeps what its body itself sets and adds to."""
+
+    def __init__(self):
+        self.times, self.memory, self.shapes = 0, {}, []
+
+    def called(self, x):
+        self.times = self.times + 1
+        self.shapes.append(x.shape)
+        if x.shape not in self.memory:
+            self.memory[x.shape] = 2.0
+        return x * self.memory[x.shape]
+
+
+remembers = Remembers()
+called = jax.jit(remembers.called)
+for remembers.times in range(2):
+    remembers.shapes.append(None)
+    remembers.memory[None] = remembers.times
+    print(called(x))

@@ -1,9 +1,12 @@
 """Functions that read variables around them, which are other values later: what was traced before is served."""
 
 import types
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from flax import linen as nn
 
 x = jnp.ones(4)
 gain, rate, weights, traces = 1.0, 0.5, jnp.ones(4), 0
@@ -95,3 +98,38 @@ weights, rate = jnp.zeros(4), 0.25
 print(forward(x))
 gain = 3.0
 print(forward(x), forward(jnp.ones(5)), forward(x))
+
+
+def activation(x):
+    return jnp.sin(x)
+
+
+class Schedule(NamedTuple):
+    of: Callable
+
+
+def schedule(rate):
+    return Schedule(lambda step: rate * step)
+
+
+chosen, layer = schedule(0.5), nn.Dense(3)
+params = layer.init(jax.random.key(0), jnp.ones(3))
+by_function = jax.jit(lambda x: activation(x))
+by_schedule = jax.jit(lambda x: x * chosen.of(x))
+by_module = jax.jit(lambda params, x: layer.apply(params, x))
+for _ in range(2):
+    print(by_function(jnp.ones(3)), by_schedule(jnp.ones(3)), by_module(params, jnp.ones(3)))
+
+    # What is made again as it was is the same.
+    def activation(x):  # noqa: F811
+        return jnp.sin(x)
+
+    chosen, layer = schedule(0.5), nn.Dense(3)
+
+
+def activation(x):  # noqa: F811
+    return jnp.cos(x)
+
+
+chosen, layer = schedule(0.25), nn.Dense(3, use_bias=False)
+print(by_function(jnp.ones(3)), by_schedule(jnp.ones(3)), by_module(params, jnp.ones(3)))

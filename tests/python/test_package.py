@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.export
@@ -254,7 +254,8 @@ def test_what_code_takes_of_a_name():
         return x * it.rate * it.net.gain * it.config["deep"]["n"] + getattr(it, "shift", 0)
 
     of_body = attributes(frozenset([body.__code__]), object, "it")
-    assert of_body == {"total", "rate", "net.gain", "config['deep']['n']", "shift"}
+    # What it sets itself isn't read.
+    assert of_body == {"rate", "net.gain", "config['deep']['n']", "shift"}
 
     def named(it, x):
         own = it
@@ -328,6 +329,25 @@ def test_a_shape_with_a_symbol_has_no_prediction(tmp_path):
         jax.export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct(shape, jnp.float32))
     (call,) = [line for line in map(json.loads, recording.file.read_text().splitlines()) if "api" in line]
     assert call["unrecorded"] == "recording a shape with a symbol in it"
+
+
+def test_a_long_tuple_is_not_written_down(tmp_path):
+    class Vocabulary(NamedTuple):
+        words: tuple
+
+    f = jax.jit(lambda x, static: x, static_argnums=1)
+    with jitkey.recording(tmp_path / "recording.jsonl") as recording:
+        for count in (50_000, 50_000, 50_001):
+            f(1.0, tuple(range(count)))
+            f(1.0, Vocabulary(tuple(range(count))))
+    assert recording.file.stat().st_size < 10_000
+    lines = [line for line in map(json.loads, recording.file.read_text().splitlines()) if "api" in line]
+    assert [line["missed"] != [] for line in lines] == [True, True, False, False, True, True]
+    longs = [line["call"]["args"][1]["new"] for line in lines]
+    said = [new["value"]["str"] if "value" in new else new["args"][0]["new"]["value"]["str"] for new in longs]
+    same, other = said[0], said[4]
+    assert said == [same, same, same, same, other, other]
+    assert same.startswith("(0, 1, 2, …) of 50000 items") and same != other
 
 
 def test_what_is_met_first_where_there_are_no_words_says_nothing_of_the_rest(tmp_path):

@@ -13,10 +13,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .likeness import is_made
 from .settings import is_namespace, is_of_the_program
 from .source import (
     NOTHING,
     body,
+    closed_over,
     function_text,
     held_by,
     is_jitted,
@@ -111,9 +113,9 @@ class Variables:
         self._function = weakref.ref(inner)
         of_module, free = _variables_of(inner.__code__)
         self._of_module = [name for name in sorted(of_module) if _is_value(inner.__globals__.get(name, NOTHING))]
-        closed_over = _closed_over(inner)
+        held = closed_over(inner)
         around = enumerate(inner.__code__.co_freevars)
-        self._cells = [i for i, name in around if name in free and _is_value(closed_over.get(name, NOTHING))]
+        self._cells = [i for i, name in around if name in free and _is_value(held.get(name, NOTHING))]
         self.names = (*self._of_module, *(inner.__code__.co_freevars[i] for i in self._cells))
 
     def now(self) -> list[Any]:
@@ -133,9 +135,11 @@ class Variables:
 def _is_value(value: Any) -> bool:
     if is_namespace(value):
         return is_of_the_program(value)
+    if type(value) is types.FunctionType:
+        return is_of_program(value.__code__.co_filename) and not is_wrapper(value)
     is_part_of_a_module = issubclass(type(value), (*ROUTINES, functools.partial)) or is_jitted(value)
     is_open = held_by(value) is not None and not is_part_of_a_module
-    return is_open or is_plain(value) or is_array(value) or type(value) in CONTAINERS
+    return is_open or is_made(value) or is_plain(value) or is_array(value) or type(value) in CONTAINERS
 
 
 @functools.lru_cache(maxsize=1024)
@@ -183,7 +187,7 @@ def _read(function: Any) -> dict[str, Any]:
                 left.append(value)
             if value is not None and _is_short(value) and (is_plain(value) or is_array(value) or _is_made(value)):
                 found[name] = value
-    return found | _defaults(function) | _closed_over(function)
+    return found | _defaults(function) | closed_over(function)
 
 
 def _is_beside(function: types.FunctionType, other: types.FunctionType) -> bool:
@@ -202,16 +206,6 @@ def _defaults(function: types.FunctionType) -> dict[str, Any]:
 def _is_made(value: Any) -> bool:
     """Whether it is an object that is known by a number, and none of what a module consists of."""
     return not issubclass(type(value), (type, types.ModuleType, *ROUTINES)) and _known_by(value) is not None
-
-
-def _closed_over(function: types.FunctionType) -> dict[str, Any]:
-    found = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # It is bound later.
-            continue
-    return found
 
 
 @functools.lru_cache(maxsize=1024)
@@ -268,7 +262,7 @@ def _within(read: dict[str, Any]) -> dict[str, str]:
 def _parts(path: str, value: Any) -> dict[str, Any]:
     """What a function closes over, a partial gives to one, or a container holds."""
     if type(value) is types.FunctionType:
-        return {f"{path}.{name}": part for name, part in _closed_over(value).items()}
+        return {f"{path}.{name}": part for name, part in closed_over(value).items()}
     if type(value) is functools.partial:
         return {f"{path}.{name}": part for name, part in _given(value).items()} | {path: value.func}
     if issubclass(type(value), tuple) and type(value).__iter__ is tuple.__iter__:

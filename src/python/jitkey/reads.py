@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from .graphs import is_graph
+from .likeness import is_made, likeness
 from .objects import is_open
 from .parameters import names_of
 from .seen import Mark, Met, Said, Seen, marked
@@ -106,6 +107,9 @@ class Reads:
             taken = wrapped.items(name)
         if taken or (taken is not None and type(value) in CONTAINERS):
             seen = self._of_object(value, taken, name, place, is_identity=True)
+            if not seen.said and not is_space and is_made(value):
+                # A library's method reads what it likes of it.
+                return dataclasses.replace(seen, said=((name, self._text(place, value)),))
             # What is called is its class's.
             return dataclasses.replace(seen, said=(*seen.said, (f"type({name})", type(value).__qualname__))) if callable(value) else seen
         # Of a class or a module only what is taken of it can be another.
@@ -195,7 +199,7 @@ def _token(part: Any) -> Any:
         return f"{id(part.__self__)} {id(part.__func__)}"
     if type(part) in CONTAINERS and _is_plain_within(part, WITHIN) and len(text := repr(part)) <= WHOLE:
         return type(part), text
-    return id(part)
+    return likeness(part) if is_made(part) else id(part)
 
 
 def _is_plain_within(part: Any, depth: int) -> bool:

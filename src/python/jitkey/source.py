@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -445,6 +446,15 @@ def compared(made: type) -> frozenset[str]:
     if not dataclasses.is_dataclass(made) or not is_of_dataclasses(made.__eq__):
         return frozenset()
     return frozenset(field.name for field in dataclasses.fields(made) if field.compare)
+
+
+def closed_over(function: types.FunctionType) -> dict[str, Any]:
+    """What it closes over, by name, but for what is bound later."""
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        with contextlib.suppress(ValueError):
+            found[name] = cell.cell_contents
+    return found
 
 
 def is_of_dataclasses(method: Any) -> bool:

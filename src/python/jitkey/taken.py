@@ -19,8 +19,14 @@ from .texts import is_array
 DEPTH = 3
 """So many attributes and items of each other are followed."""
 
+KEY = 16
+"""A key is made by so many instructions, at most."""
+
 CONTAINERS = (dict, list, set, collections.defaultdict, collections.OrderedDict, collections.Counter, collections.deque)
 """What is read as a whole, or item by item."""
+
+_ADDS = frozenset({"add", "append", "appendleft", "extend", "insert"})
+"""The methods by which code adds to what it keeps: an optimizer has an `update` as well, and dicts have."""
 
 _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
 """The methods of containers that return nothing of them."""
@@ -29,8 +35,9 @@ _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "r
 def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
     """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that of a method of the
     class. What its other methods take that are named there is among them, or its `__call__` if it is taken itself, and what it takes of
-    an attribute itself: `config.rate`, `config['rate']`."""
+    an attribute itself: `config.rate`, `config['rate']`. What it sets or adds to itself, a count or a memory, isn't."""
     found: set[str] = set()
+    own: set[str] = set()
     seen: set[types.CodeType] = set()
     left = [(one, _params_of(one, made) if parameter is None else frozenset([parameter])) for one in written]
     while left:
@@ -40,12 +47,13 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
         seen.add(one)
         # A function in it has the parameter from around, unless one of its own has the name.
         left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
+        own |= _set_by(one, holders)
         for attribute in _taken_of(one, holders) - found:
             found.add(attribute)
             method = _method(made, attribute or "__call__")
             if method is not None:
                 left.append((method, _params_of(method, made)))
-    return frozenset(found - {""})
+    return frozenset(path for path in found - {""} if not any(re.match(rf"{re.escape(set_there)}(?![^.\[])", path) for set_there in own))
 
 
 def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | None:
@@ -161,6 +169,35 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
             found.discard(path)
         taken |= found
     return taken
+
+
+def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
+    """The paths of what the code sets in its parameters, or adds to."""
+    found: set[str] = set()
+    steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None]
+    for at, step in enumerate(steps[:-2]):
+        if _loaded(step) not in holders:
+            continue
+        names: list[str] = []
+        while (now := steps[at + 1]) is not None and now.opname in ("LOAD_ATTR", "LOAD_METHOD") and now.argval not in _ADDS:
+            names, at = [*names, now.argval], at + 1
+        if now is not None and now.opname == "STORE_ATTR":
+            found.add(".".join([*names, now.argval]))
+        elif now is not None and (now.argval in _ADDS or _sets_an_item(steps[at + 1 :])):
+            found.add(".".join(names))
+    return found - {""}
+
+
+def _sets_an_item(steps: list[dis.Instruction | None]) -> bool:
+    """Whether the instructions after a container was loaded set or delete an item of it: once all of its key is there."""
+    depth = 1
+    for step in itertools.islice(steps, KEY):
+        if step is None or depth < 1:
+            return False
+        if step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+            return depth == 2
+        depth += dis.stack_effect(step.opcode, step.arg, jump=False)
+    return False
 
 
 def _taken_from(steps: list[dis.Instruction | None], at: int, path: str) -> tuple[set[str], str, int]:
