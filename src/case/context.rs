@@ -19,7 +19,7 @@ pub struct Context {
     /// Other config flags, by their name in `jax.config`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub flags: IndexMap<String, Value>,
-    /// Flags that a context manager has set in this thread, to the value that they have anyway.
+    /// Flags that a context manager has set in this thread: to the value of `flags`, or to the one that they have anyway.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub local_flags: Vec<String>,
     /// `jax.default_device`

@@ -25,6 +25,7 @@ import ml_collections
 import numpy as np
 import pytest
 from jitkey import hooks
+from jitkey.likeness import likeness
 from jitkey.stream import Stream
 from jitkey.taken import attributes, items, read_by
 from jitkey.texts import identity_text
@@ -329,6 +330,51 @@ def test_a_shape_with_a_symbol_has_no_prediction(tmp_path):
         jax.export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct(shape, jnp.float32))
     (call,) = [line for line in map(json.loads, recording.file.read_text().splitlines()) if "api" in line]
     assert call["unrecorded"] == "recording a shape with a symbol in it"
+
+
+def test_what_code_sets_itself_is_not_taken():
+    def of(written, parameter="it"):
+        return attributes(frozenset([written.__code__]), object, parameter)
+
+    def in_place(it, x):
+        it.times += 1
+        it.seen[x.shape] += 1
+        it.inner.count += 1
+        it.memory[x.shape] = x
+        return x * it.times * it.rate * it.inner.rate
+
+    def compared(it, x):
+        return it.low < x < it.high, max(it.table, "add", x)
+
+    def of_two(carry, config):
+        carry.rate = 1
+        return config.rate
+
+    assert of(in_place) == {"rate", "inner", "inner.rate"}
+    assert of(compared) == {"low", "high", "table"}
+    assert of(of_two, None) == {"rate"}
+
+
+def test_what_is_made_alike_is_alike():
+    @dataclasses.dataclass(frozen=True)
+    class Settings:
+        of: object
+
+    def optimizer(rate, depth=3):
+        def update(x):
+            return x * rate
+
+        return update if depth == 0 else (lambda inner: lambda x: inner(x))(optimizer(rate, depth - 1))
+
+    array = jnp.ones(3)
+    alike = [jnp.sin, array, b"a", 1j, (1, 2.0), [optimizer(0.5)], len]
+    others = [jnp.cos, jnp.ones(3), b"b", 2j, (1, 2), [optimizer(0.25)], max]
+    for one, other in zip(alike, others, strict=True):
+        assert likeness(Settings(one)) == likeness(Settings(one)) != likeness(Settings(other))
+    assert likeness(optimizer(0.5)) == likeness(optimizer(0.5)) != likeness(optimizer(0.25))
+    # What is too large is itself.
+    large = Settings(list(range(10_000)))
+    assert likeness(large) == id(large)
 
 
 def test_a_long_tuple_is_not_written_down(tmp_path):

@@ -34,7 +34,7 @@ fn what_a_function_reads_from_outside_is_a_hazard(#[values(NEWEST, "0.4.30")] ve
         changed("call 3 of step", "self.rate: 0.25 was 0.5"),
         changed("call 4 of <lambda>", "self.w: <float32[4] 2> was <float32[4] 1>"),
         changed("call 11 of loss", "config.k: 2 was 1"),
-        changed("call 14 of <lambda>", "type(net): Halved was Net"),
+        changed("call 14 of <lambda>", "type(net): Halved <type 2> was Net <type 1>"),
         changed("call 16 of <lambda>", "table: <float32[4] 2> was <float32[4] 1>"),
         // What is made again as it was is the same.
         changed("call 28 of <lambda>", "activation: <function 2> was <function 1>"),

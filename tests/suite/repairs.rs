@@ -359,7 +359,7 @@ fn what_is_made_together_is_made_once(#[case] beside: &str, #[case] fix: &str) {
 fn an_optimizer_for_another_number(#[case] before: &str, #[case] after: &str, #[case] expected: &[&str]) {
     let of = |number: u32, rate: &str| {
         let [init, update] = ["init", "update"].map(|of| {
-            format!(r#""{of}_{number}": {{"def": {{"name": "chain.<locals>.{of}_fn at _combining.py:1"}}}}"#)
+            format!(r#""{of}_{number}": {{"def": {{"name": "chain.<locals>.{of}_fn at optax/transforms/_combining.py:1"}}}}"#)
         });
         format!(
             r#"{{"api": "jax.jit", "name": "step", "at": "a.py:1", "from": "a.py:9", "missed": [{TRACED}],

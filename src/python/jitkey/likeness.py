@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import types
 from typing import Any
 
-from .source import NOTHING, closed_over, is_of_dataclasses, stored
-from .texts import array_text, is_array, is_plain
+import numpy as np
 
-LOOKED_AT = 256
-"""So many objects inside of one are looked at."""
+from .source import NOTHING, closed_over, is_of_dataclasses, stored
+from .texts import is_plain
+
+LOOKED_AT = 512
+"""So many parts of one are looked at."""
+
+_ATOMS = (complex, bytes, range, float, np.generic, np.dtype)
+"""Classes of what is told by its text."""
+
+
+class _TooMuch(Exception):
+    """There is more in it than is looked at."""
 
 
 def is_made(value: Any) -> bool:
@@ -25,48 +35,50 @@ def is_made(value: Any) -> bool:
     return dataclasses.is_dataclass(made) and is_of_dataclasses(made.__eq__) and made.__hash__ is not None
 
 
-def likeness(value: Any) -> str:
-    """A text that is the same for what was made alike. Of an array that is its form, and of an object that can't be looked into its
-    class: what isn't seen to be another is none."""
+def likeness(value: Any) -> str | int:
+    """A text that is the same for what was made alike, of the same classes, arrays and other objects; the identity of what is too large."""
     said: list[str] = []
-    _look_into(value, said, set())
-    return "\n".join(said)
+    try:
+        # What is met is held meanwhile, so that its ids are its own.
+        _look_into(value, said, {})
+    except _TooMuch:
+        return id(value)
+    return f"like {hash(tuple(said))}"
 
 
-def _look_into(value: Any, said: list[str], known: set[int]) -> None:
-    made = type(value)
-    if is_plain(value):
-        said.append(repr(value))
-    elif is_array(value):
-        said.append(array_text(value))
-    elif isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
-        said.append(f"{getattr(value, '__module__', '')} {getattr(value, '__qualname__', value.__name__)}")
-    elif id(value) in known or len(known) >= LOOKED_AT:
+def _look_into(value: Any, said: list[str], known: dict[int, Any]) -> None:
+    if len(said) >= LOOKED_AT:
+        raise _TooMuch
+    parts = _parts(value)
+    if is_plain(value) or (type(value).__module__ in ("builtins", "numpy") and isinstance(value, _ATOMS)):
+        said.append(f"{type(value).__name__} {value!r}")
+    elif isinstance(value, enum.Enum) or parts is None:
+        # One of its kind.
+        said.append(f"{type(value).__name__} {id(value)}")
+    elif id(value) in known:
         said.append("…")
     else:
-        known.add(id(value))
-        said.append(f"{made.__qualname__}(")
-        for part in _parts(value):
+        known[id(value)] = value
+        said.append(f"{type(value).__name__} {id(type(value))} of {len(parts)}")
+        for part in parts:
             _look_into(part, said, known)
-        said.append(")")
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: Any) -> list[Any] | None:
     made = type(value)
     if made is types.FunctionType:
-        code = value.__code__
-        return [_written(code), *closed_over(value).items(), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        return [_written(value.__code__), closed_over(value), value.__defaults__, value.__kwdefaults__]
     if made is types.MethodType:
         return [value.__func__, value.__self__]
     if made is functools.partial:
-        return [value.func, *value.args, *value.keywords.items()]
-    if issubclass(made, (tuple, list)):
-        return list((tuple if issubclass(made, tuple) else list).__iter__(value))
+        return [value.func, value.args, value.keywords]
+    if made is list or issubclass(made, tuple):
+        return list((list if made is list else tuple).__iter__(value))
     if made is dict:
-        return list(value.items())
+        return [part for item in value.items() for part in item]
     if dataclasses.is_dataclass(made) and is_of_dataclasses(made.__eq__):
         return [stored(value, field.name, NOTHING) for field in dataclasses.fields(made) if field.compare]
-    return []
+    return None
 
 
 def _written(code: types.CodeType) -> str:

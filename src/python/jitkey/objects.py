@@ -73,9 +73,9 @@ class Objects(Graphs):
         self._crowded = ARRAYS
         """With so many hashes those are forgotten of which nothing is left."""
         self._texts: dict[tuple[type, str], int] = {}
-        self._long_ones: dict[tuple[int, int], int] = {}
-        """Long tuples, by how many items they have and their hash."""
         """How many unequal objects have the text."""
+        self._long_ones: dict[tuple[int, int, int], int] = {}
+        """The numbers of long tuples, by how many items they have, their hash, and what that doesn't tell apart: -1 and -2."""
         self._count = itertools.count(1)
         self._told: set[str] = set()
 
@@ -242,10 +242,10 @@ class Objects(Graphs):
     def _long(self, value: tuple[Any, ...]) -> Any:
         """A long tuple, by its hash and the first of its items; None if it has no hash."""
         try:
-            hashed = hash(value)
+            told = len(value), hash(value), value.count(-1)
         except Exception:  # What is in it has none, or runs the program's own code.
             return None
-        number = self._long_ones.setdefault((len(value), hashed), len(self._long_ones) + 1)
+        number = self._long_ones.setdefault(told, len(self._long_ones) + 1)
         items = ", ".join(repr(item) if is_plain(item) else "…" for item in value[:3])
         form = {"plain": {"eq": "value", "hash": "value", "callable": False}}
         text = f"({items}, …) of {len(value)} items, number {number}"

@@ -101,7 +101,7 @@ class Outside:
 
 class Variables:
     """What the Python function under a call reads by its name, of what is around it and of its module, and doesn't set itself: values
-    that can be told from other ones, and no functions, classes or modules."""
+    that can be told from other ones, the program's functions among them, and no modules, nor what libraries define."""
 
     def __init__(self, function: Any) -> None:
         inner = body(function)
@@ -139,7 +139,7 @@ def _is_value(value: Any) -> bool:
         return is_of_program(value.__code__.co_filename) and not is_wrapper(value)
     is_part_of_a_module = issubclass(type(value), (*ROUTINES, functools.partial)) or is_jitted(value)
     is_open = held_by(value) is not None and not is_part_of_a_module
-    return is_open or is_made(value) or is_plain(value) or is_array(value) or type(value) in CONTAINERS
+    return is_open or is_made(value) or type(value) is tuple or is_plain(value) or is_array(value) or type(value) in CONTAINERS
 
 
 @functools.lru_cache(maxsize=1024)

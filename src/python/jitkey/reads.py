@@ -16,7 +16,7 @@ from .objects import is_open
 from .parameters import names_of
 from .seen import Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
-from .source import NOTHING, Owner, held_by, is_by_identity
+from .source import NOTHING, Owner, held_by, is_by_identity, of_class
 from .taken import CONTAINERS, at, held_in, read_by
 from .texts import array_text, is_array, is_plain
 from .wrappers import Held, Wrapper
@@ -110,8 +110,14 @@ class Reads:
             if not seen.said and not is_space and is_made(value):
                 # A library's method reads what it likes of it.
                 return dataclasses.replace(seen, said=((name, self._text(place, value)),))
-            # What is called is its class's.
-            return dataclasses.replace(seen, said=(*seen.said, (f"type({name})", type(value).__qualname__))) if callable(value) else seen
+            if callable(value) and not is_space:
+                # What is called is its class's; with `super` it is others' as well, which read what they like.
+                called = getattr(of_class(type(value), "__call__"), "__code__", None)
+                is_whole = called is not None and "super" in called.co_names
+                text = self._text((place, is_whole), value if is_whole else type(value))
+                more = (name, text) if is_whole else (f"type({name})", f"{type(value).__qualname__} {text}")
+                return dataclasses.replace(seen, said=(*seen.said, more))
+            return seen
         # Of a class or a module only what is taken of it can be another.
         said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
         return Seen(marked(value), None if type(value) in CONTAINERS else {}, said)

@@ -25,9 +25,6 @@ KEY = 16
 CONTAINERS = (dict, list, set, collections.defaultdict, collections.OrderedDict, collections.Counter, collections.deque)
 """What is read as a whole, or item by item."""
 
-_ADDS = frozenset({"add", "append", "appendleft", "extend", "insert"})
-"""The methods by which code adds to what it keeps: an optimizer has an `update` as well, and dicts have."""
-
 _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
 """The methods of containers that return nothing of them."""
 
@@ -35,7 +32,7 @@ _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "r
 def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
     """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that of a method of the
     class. What its other methods take that are named there is among them, or its `__call__` if it is taken itself, and what it takes of
-    an attribute itself: `config.rate`, `config['rate']`. What it sets or adds to itself, a count or a memory, isn't."""
+    an attribute itself: `config.rate`, `config['rate']`. What it sets itself in the one that has them, a count or a memory, isn't."""
     found: set[str] = set()
     own: set[str] = set()
     seen: set[types.CodeType] = set()
@@ -47,7 +44,8 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
         seen.add(one)
         # A function in it has the parameter from around, unless one of its own has the name.
         left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
-        own |= _set_by(one, holders)
+        if len(holders) == 1:
+            own |= _set_by(one, holders)
         for attribute in _taken_of(one, holders) - found:
             found.add(attribute)
             method = _method(made, attribute or "__call__")
@@ -105,6 +103,9 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
                 part = str(getattr(part, name))
             elif name == "get" and any(other.startswith(f"{inner}[") for other in paths):
                 part = NOTHING
+            elif not is_item and type(part) in CONTAINERS and name in _WRITES:
+                # It is added to, and not read.
+                part = NOTHING
             elif not is_item and _is_method(type(part), name):
                 path = inner
             break
@@ -159,6 +160,9 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         if path is None:
             continue
         asked = _constant(steps[at + 1])
+        if not path and _is_copy(steps[at + 1]):
+            # An attribute of it is set to something that is made of that.
+            continue
         if at > 0 and _loaded(steps[at - 1]) == "getattr" and isinstance(asked, str):
             taken.add(f"{path}.{asked}" if path else asked)
             continue
@@ -172,31 +176,47 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
 
 
 def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
-    """The paths of what the code sets in its parameters, or adds to."""
+    """The paths of what the code sets in its parameters: attributes, and containers of which it sets an item."""
     found: set[str] = set()
-    steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None]
-    for at, step in enumerate(steps[:-2]):
+    steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None, None]
+    for at, step in enumerate(steps[:-3]):
         if _loaded(step) not in holders:
             continue
+        is_in_place = _is_copy(steps[at + 1])
         names: list[str] = []
-        while (now := steps[at + 1]) is not None and now.opname in ("LOAD_ATTR", "LOAD_METHOD") and now.argval not in _ADDS:
+        at += is_in_place
+        while (now := steps[at + 1]) is not None and now.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             names, at = [*names, now.argval], at + 1
         if now is not None and now.opname == "STORE_ATTR":
-            found.add(".".join([*names, now.argval]))
-        elif now is not None and (now.argval in _ADDS or _sets_an_item(steps[at + 1 :])):
-            found.add(".".join(names))
+            names.append(now.argval)
+        elif not (is_in_place and len(names) == 1) and not _is_copy(now) and not _sets_an_item(steps[at + 1 :]):
+            continue
+        elif _is_copy(now):
+            # `a.b.c += 1` has a copy of what has it.
+            following = steps[at + 2]
+            if following is None or following.opname != "LOAD_ATTR":
+                continue
+            names.append(following.argval)
+        found.add(".".join(names))
     return found - {""}
+
+
+def _is_copy(step: dis.Instruction | None) -> bool:
+    return step is not None and step.opname in ("COPY", "DUP_TOP")
 
 
 def _sets_an_item(steps: list[dis.Instruction | None]) -> bool:
     """Whether the instructions after a container was loaded set or delete an item of it: once all of its key is there."""
-    depth = 1
+    depth, before = 1, ""
     for step in itertools.islice(steps, KEY):
         if step is None or depth < 1:
             return False
         if step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
             return depth == 2
-        depth += dis.stack_effect(step.opcode, step.arg, jump=False)
+        if (step.opname, depth) == ("DUP_TOP_TWO", 2) or (before, step.opname, depth) == ("COPY", "COPY", 3):
+            # It is set to something that is made of it: both are needed again.
+            return True
+        depth, before = depth + dis.stack_effect(step.opcode, step.arg, jump=False), step.opname
     return False
 
 
