@@ -372,6 +372,14 @@ def test_what_is_made_alike_is_alike():
     for one, other in zip(alike, others, strict=True):
         assert likeness(Settings(one)) == likeness(Settings(one)) != likeness(Settings(other))
     assert likeness(optimizer(0.5)) == likeness(optimizer(0.5)) != likeness(optimizer(0.25))
+
+    def repeated(rate):
+        def again(x):
+            return again(x) * rate
+
+        return again
+
+    assert likeness(repeated(1.0)) == likeness(repeated(1.0)) != likeness(repeated(2.0))
     # What is too large is itself.
     large = Settings(list(range(10_000)))
     assert likeness(large) == id(large)

@@ -28,7 +28,7 @@ from .parameters import NAME, params_of
 from .record import DICTS, equal, is_axis, is_module, is_real, placement, tracer, written_aval
 from .settings import of_frozen_config
 from .source import NOTHING, body, compared, function_text, held_by, is_by_identity, is_of_dataclasses, is_outside, own_name, stored
-from .texts import LONG, identity_text, is_plain, text_of, value_text
+from .texts import LONG, has_arrays, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
@@ -460,7 +460,7 @@ def _held(value: Any, gone: Callable[[Any], None] | None = None) -> Callable[[],
 
 def _hash(value: Any) -> int | None:
     """What an object is found by whose class says so."""
-    if type(value).__hash__ in (object.__hash__, None) or _has_arrays(value):
+    if type(value).__hash__ in (object.__hash__, None) or has_arrays(value):
         return None
     try:
         return hash(value)
@@ -471,7 +471,7 @@ def _hash(value: Any) -> int | None:
 def _is_compared(value: Any) -> bool:
     """Whether the object's class says what it is equal to, and its arrays don't: to compare those is to run a program of
     jax's, which a recording must not."""
-    if type(value).__eq__ is object.__eq__ or _has_arrays(value):
+    if type(value).__eq__ is object.__eq__ or has_arrays(value):
         return False
     return not _is_hashed_by_identity(value) or _equals_its_like(value)
 
@@ -507,7 +507,7 @@ def _compared_fields(value: Any) -> dict[str, Any] | None:
     if not all(field.name in compared(made) and field.hash is None and NAME.match(field.name) for field in fields):
         return None
     parts = {field.name: stored(value, field.name, NOTHING) for field in fields}
-    if any(part is NOTHING or isinstance(part, np.ndarray) or _has_arrays(part) for part in parts.values()):
+    if any(part is NOTHING or isinstance(part, np.ndarray) or has_arrays(part) for part in parts.values()):
         return None
     if not is_of_dataclasses(made.__hash__):
         # A library can stand around it: what flax.linen does to the methods of its Modules.
@@ -527,18 +527,6 @@ def _literal(value: Any) -> Any:
     if isinstance(value, int):
         return int(value)
     return float(value) if isinstance(value, float) else complex(value)
-
-
-_ATOMS = {bool, int, float, complex, str, bytes, type(None)}
-"""What holds nothing."""
-
-
-def _has_arrays(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_arrays, value.values()))
-    if isinstance(value, (tuple, list)):
-        return not set(map(type, value)) <= _ATOMS and any(map(_has_arrays, value))
-    return isinstance(value, jax.Array)
 
 
 def _enum(made: type[enum.Enum], value: enum.Enum) -> dict[str, Any] | None:
@@ -598,7 +586,7 @@ def _is_registered(value: Any) -> bool:
 
 def _is_mapping(value: Any) -> bool:
     is_it = type(value).__name__ in ("HashableMapping", "FrozenDict") and type(value).__module__.startswith("flax.")
-    return is_it and not _has_arrays(dict(value)) and all(type(key) is str and NAME.match(key) for key in value)
+    return is_it and not has_arrays(dict(value)) and all(type(key) is str and NAME.match(key) for key in value)
 
 
 def _stands_for(value: Any, inner: Any) -> bool:

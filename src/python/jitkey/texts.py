@@ -58,6 +58,19 @@ def is_array(value: Any) -> bool:
     return issubclass(type(value), (jax.Array, np.ndarray))
 
 
+_ATOMS = {bool, int, float, complex, str, bytes, type(None)}
+"""What holds nothing."""
+
+
+def has_arrays(value: Any) -> bool:
+    """Whether it is an array of jax's, or a container with one in it, however deep."""
+    if isinstance(value, dict):
+        return any(map(has_arrays, value.values()))
+    if isinstance(value, (tuple, list)):
+        return not set(map(type, value)) <= _ATOMS and any(map(has_arrays, value))
+    return isinstance(value, jax.Array)
+
+
 def array_text(value: Any) -> str:
     """An array without what it holds."""
     return f"{value.dtype}{list(value.shape)}"[:TEXT]
