@@ -1,4 +1,4 @@
-"""The package in a Python that the wheel was installed in: guards, the pytest plugin, the command."""
+"""The package in a Python that the wheel was installed in: the recorder and the command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import dataclasses
 import importlib.metadata
 import json
 import os
-import pathlib
 import pickle
 import signal
 import subprocess
@@ -21,185 +20,12 @@ import jax
 import jax.export
 import jax.numpy as jnp
 import jitkey
-import ml_collections
 import numpy as np
 import pytest
+from calls import CALLS, run
 from jitkey import hooks
-from jitkey.likeness import likeness
 from jitkey.stream import Stream
-from jitkey.taken import attributes, items, read_by
 from jitkey.texts import identity_text
-
-pytest_plugins = ["pytester"]
-
-CALLS = """
-import jax, jax.numpy as jnp, pytest
-
-def run(shapes):
-    @jax.jit
-    def step(x):
-        return x + 1
-    for n in shapes:
-        step(jnp.ones(n))
-"""
-
-
-def run(shapes: list[int]) -> None:
-    @jax.jit
-    def step(x):
-        return x + 1
-
-    for n in shapes:
-        step(jnp.ones(n))
-
-
-def fails(says: str) -> Any:
-    return pytest.raises(jitkey.RecompileError, match=says)
-
-
-def test_the_first_compile_is_none_too_many():
-    with jitkey.assert_no_recompile():
-        run([3, 3, 3])
-
-
-def test_a_second_one_is_explained():
-    with pytest.raises(jitkey.RecompileError) as raised, jitkey.assert_no_recompile():
-        run([3, 3, 4])
-    said = str(raised.value)
-    assert said.startswith("step (test_package.py:")
-    for part in ("compiled twice, and may once", "x  shape  now [4], before [3]", "array-avals/shape", "Pad"):
-        assert part in said
-
-
-def test_a_budget_goes_by_the_function():
-    with jitkey.assert_no_recompile(functions={"step": 2}):
-        run([3, 4])
-    with fails("compiled 3 times, and may twice"), jitkey.assert_no_recompile(functions={"step": 2}):
-        run([3, 4, 5])
-    with fails("make the first one inside as well"), jitkey.assert_no_recompile(0):
-        run([3])
-
-
-def test_it_decorates():
-    guarded = jitkey.assert_no_recompile()(run)
-    guarded([3])
-    with pytest.raises(jitkey.RecompileError):
-        guarded([3, 4])
-
-
-def test_what_is_made_in_one_place_is_told_apart():
-    class Model:
-        def __init__(self, scale):
-            self.scale = scale
-
-        def apply(self, x):
-            return x * self.scale
-
-    first, second = (jax.jit(Model(scale).apply) for scale in (1.0, 2.0))
-    with jitkey.assert_no_recompile():
-        for _ in range(3):
-            first(jnp.ones(3))
-            second(jnp.ones(3))
-    with fails("<lambda> .* compiled 3 times"), jitkey.assert_no_recompile():
-        for _ in range(3):
-            jax.jit(lambda x: x + 1)(jnp.ones(3))
-
-
-def test_a_wrapper_after_a_clearing_is_another_function():
-    def made():
-        return jax.jit(lambda x: x + 1)
-
-    with jitkey.assert_no_recompile():
-        made()(jnp.ones(3))
-        jax.clear_caches()
-        made()(jnp.ones(3))
-    step = made()
-    with fails("<lambda> .* compiled twice"), jitkey.assert_no_recompile():
-        step(jnp.ones(3))
-        jax.clear_caches()
-        step(jnp.ones(3))
-
-
-def test_wrappers_of_a_loop_are_one_function_though_a_cycle_keeps_them():
-    class Trainer:
-        def __init__(self):
-            self.step = jax.jit(self._step)
-
-        def _step(self, x):
-            return x
-
-    with fails("_step .* compiled 4 times"), jitkey.assert_no_recompile():
-        for _ in range(4):
-            Trainer().step(jnp.ones(3))
-
-
-def test_two_guards_at_once_are_refused():
-    begun, done = threading.Event(), threading.Event()
-
-    def guarded():
-        with jitkey.assert_no_recompile():
-            begun.set()
-            done.wait(30)
-
-    thread = threading.Thread(target=guarded)
-    thread.start()
-    assert begun.wait(30)
-    scan = jax.lax.scan
-    with pytest.raises(RuntimeError, match="under way"), jitkey.assert_no_recompile():
-        pass
-    done.set()
-    thread.join()
-    assert jax.lax.scan is not scan
-    with jitkey.assert_no_recompile():
-        run([3])
-
-
-def test_a_guard_inside_of_a_guard_has_a_budget_of_its_own():
-    with jitkey.assert_no_recompile(functions={"<lambda>": 2}):
-        step = jax.jit(lambda x: x + 1)
-        for n in (3, 4):
-            step(jnp.ones(n))
-        with jitkey.assert_no_recompile(0):
-            step(jnp.ones(3))
-        with fails("compiled once, and may never"), jitkey.assert_no_recompile(0):
-            jax.jit(lambda x: x * 2)(jnp.ones(5))
-
-
-def test_a_budget_for_nothing_is_said():
-    with fails("budget for stpe, and no function"), jitkey.assert_no_recompile(functions={"stpe": 2}):
-        run([3, 4])
-
-
-def test_recursion_is_one_guard():
-    step = jax.jit(lambda x: x + 1)
-
-    @jitkey.assert_no_recompile()
-    def down(n):
-        step(jnp.ones(3))
-        return down(n - 1) if n else "done"
-
-    assert down(2) == "done"
-
-
-def test_what_runs_later_is_refused():
-    guard = jitkey.assert_no_recompile()
-
-    async def later():
-        run([3])
-
-    with pytest.raises(TypeError, match="inside"):
-        guard(later)
-
-
-def test_an_effect_is_no_recompile():
-    @jax.jit
-    def step(x):
-        jax.debug.print("{}", x[0])
-        return x
-
-    with jitkey.assert_no_recompile():
-        step(jnp.ones(3))
-        step(jnp.ones(3))
 
 
 def test_an_eq_that_waits_for_another_thread_is_waited_for_no_longer(monkeypatch, tmp_path):
@@ -225,74 +51,6 @@ def test_an_eq_that_waits_for_another_thread_is_waited_for_no_longer(monkeypatch
         thread.join()
     assert recording.calls == 2
     assert "another thread" in (tmp_path / "recording.jsonl").read_text()
-
-
-config: dict[str, Any] = {}
-
-
-def taken(body: Any) -> tuple[str, ...] | None:
-    return items(frozenset([body.__code__]), "config")
-
-
-def test_what_code_takes_of_a_name():
-    """The bytecode says that, which is another one in each Python."""
-
-    def set_alone(x):
-        config["count"] += 1
-        config["seen"] = x
-        config["log"]["n"] -= 1
-        config.update(a=1)
-
-    assert taken(lambda x: x * config["a"]["b"] + config[0] + config.get("c", 1)) == ("['a']['b']", "['c']", "[0]")
-    assert taken(lambda x: [y * config["w"] for y in x]) == ("['w']",)
-    assert taken(lambda x: config["w"].shape) == ("['w'].shape",)
-    assert taken(set_alone) == ()
-    assert taken(lambda x: config[x]) is taken(lambda x: config.items()) is taken(lambda x: sum(config)) is None
-    assert taken(lambda x: config["a"] + len(config)) is taken(lambda x: config.get(x)) is None
-
-    def body(it, x):
-        it.total = it.total + 1
-        return x * it.rate * it.net.gain * it.config["deep"]["n"] + getattr(it, "shift", 0)
-
-    of_body = attributes(frozenset([body.__code__]), object, "it")
-    # What it sets itself isn't read.
-    assert of_body == {"rate", "net.gain", "config['deep']['n']", "shift"}
-
-    def named(it, x):
-        own = it
-        inner = it.net.config
-        twice = it.gain
-        twice = twice * 2
-        return x * own.rate * inner["n"] * inner.deep.m * twice
-
-    inside = {"net.config['n']", "net.config.deep.m"}
-    assert attributes(frozenset([named.__code__]), object, "it") == {"rate", "gain", *inside}
-
-
-def test_what_stands_for_what_is_behind_it():
-    """A method of what a dict holds reads that; what is asked for by a key alone is that alone."""
-    config = {"net": {"a": 1}, "w": np.ones(3)}
-    assert read_by(config, ("['net'].items",), {}) == {"['net']": {"a": 1}}
-    assert read_by(config, ("['net'].get", "['net']['a']"), {}) == {"['net']['a']": 1}
-    assert read_by(config, ("['w'].shape",), {}) == {"['w'].shape": "(3,)"}
-
-
-def test_a_config_object_is_asked_for_what_it_has(tmp_path):
-    """That of ml_collections has it in a place of its own, and one that is frozen is compared by it."""
-    config = ml_collections.ConfigDict({"rate": 1.0, "net": {"width": 2}})
-    step = jax.jit(lambda x: x * config.rate * config["net"].width)
-    sized = jax.jit(lambda x, config: x * config.net.width, static_argnames="config")
-    file = tmp_path / "recording.jsonl"
-    with jitkey.recording(file):
-        for width in (2, 3):
-            config.net.width = width
-            step(1.0)
-            sized(1.0, ml_collections.FrozenConfigDict(config))
-    calls = [line for line in map(json.loads, file.read_text().splitlines()) if "missed" in line]
-    said = [call.get("call", {}).get("reads") for call in calls]
-    expected = {"config.rate": "1.0"}
-    assert said[::2] == [{**expected, "config['net'].width": str(width)} for width in (2, 3)]
-    assert next(object["new"]["fields"] for object in calls[3]["objects"].values()) == {"width": 3}
 
 
 def test_what_stands_in_for_a_loop_is_pickled(tmp_path):
@@ -330,59 +88,6 @@ def test_a_shape_with_a_symbol_has_no_prediction(tmp_path):
         jax.export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct(shape, jnp.float32))
     (call,) = [line for line in map(json.loads, recording.file.read_text().splitlines()) if "api" in line]
     assert call["unrecorded"] == "recording a shape with a symbol in it"
-
-
-def test_what_code_sets_itself_is_not_taken():
-    def of(written, parameter="it"):
-        return attributes(frozenset([written.__code__]), object, parameter)
-
-    def in_place(it, x):
-        it.times += 1
-        it.seen[x.shape] += 1
-        it.inner.count += 1
-        it.memory[x.shape] = x
-        return x * it.times * it.rate * it.inner.rate
-
-    def compared(it, x):
-        return it.low < x < it.high, max(it.table, "add", x)
-
-    def of_two(carry, config):
-        carry.rate = 1
-        return config.rate
-
-    assert of(in_place) == {"rate", "inner", "inner.rate"}
-    assert of(compared) == {"low", "high", "table"}
-    assert of(of_two, None) == {"rate"}
-
-
-def test_what_is_made_alike_is_alike():
-    @dataclasses.dataclass(frozen=True)
-    class Settings:
-        of: object
-
-    def optimizer(rate, depth=3):
-        def update(x):
-            return x * rate
-
-        return update if depth == 0 else (lambda inner: lambda x: inner(x))(optimizer(rate, depth - 1))
-
-    array = jnp.ones(3)
-    alike = [jnp.sin, array, b"a", 1j, (1, 2.0), [optimizer(0.5)], len]
-    others = [jnp.cos, jnp.ones(3), b"b", 2j, (1, 2), [optimizer(0.25)], max]
-    for one, other in zip(alike, others, strict=True):
-        assert likeness(Settings(one)) == likeness(Settings(one)) != likeness(Settings(other))
-    assert likeness(optimizer(0.5)) == likeness(optimizer(0.5)) != likeness(optimizer(0.25))
-
-    def repeated(rate):
-        def again(x):
-            return again(x) * rate
-
-        return again
-
-    assert likeness(repeated(1.0)) == likeness(repeated(1.0)) != likeness(repeated(2.0))
-    # What is too large is itself.
-    large = Settings(list(range(10_000)))
-    assert likeness(large) == id(large)
 
 
 def test_a_long_tuple_is_not_written_down(tmp_path):
@@ -452,81 +157,6 @@ def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):
         del compiled[:]
         jax.hessian(inner)(x)
     assert not any("backend_compile" in event for event in compiled)
-
-
-def test_what_jax_wraps_is_the_programs():
-    step = jax.jit(jax.value_and_grad(lambda x: (x**2).sum()))
-    with fails("value_and_grad\\w* of <lambda> .* compiled twice"), jitkey.assert_no_recompile():
-        step(jnp.ones(3))
-        step(jnp.ones(4))
-
-
-def test_the_gradient_of_a_jitted_function_counts():
-    loss = jax.jit(lambda x: (x**2).sum())
-    with jitkey.assert_no_recompile():
-        for _ in range(2):
-            jax.grad(loss)(jnp.ones(3))
-    with fails("<lambda> .* compiled twice"), jitkey.assert_no_recompile():
-        jax.grad(loss)(jnp.ones(4))
-        jax.grad(loss)(jnp.ones(5))
-
-
-def test_a_call_that_raises_is_no_compile():
-    @jax.jit
-    def step(x):
-        return x + jnp.ones(3)
-
-    with jitkey.assert_no_recompile():
-        step(jnp.ones(3))
-        with pytest.raises(TypeError):
-            step(jnp.ones(4))
-
-
-def test_nothing_compiles_without_jit():
-    with jitkey.assert_no_recompile(0), jax.disable_jit():
-        run([3])
-
-
-def test_what_is_raised_inside_comes_out():
-    with pytest.raises(ZeroDivisionError), jitkey.assert_no_recompile():
-        run([3, 4])
-        raise ZeroDivisionError
-    with jitkey.assert_no_recompile():
-        run([3])
-
-
-def test_a_baseline_lets_through_what_it_knows(tmp_path, monkeypatch):
-    baseline = tmp_path / "recompiles.json"
-    monkeypatch.setenv("JITKEY_UPDATE_BASELINE", "1")
-    with jitkey.assert_no_recompile(baseline=baseline):
-        run([3, 4])
-    assert json.loads(baseline.read_text()) == {"step (test_package.py)": 2}
-    monkeypatch.delenv("JITKEY_UPDATE_BASELINE")
-    with jitkey.assert_no_recompile(baseline=baseline):
-        run([3, 4])
-    with fails("compiled 3 times, and may once"), jitkey.assert_no_recompile(baseline=baseline):
-        run([3, 4, 5])
-
-
-def test_the_fixture_fails_the_test_that_asks_for_it(pytester):
-    pytester.makepyfile(
-        CALLS
-        + """
-def test_well(no_recompile): run([1, 1])
-def test_not_asked(): run([1, 2])
-def test_too_often(no_recompile): run([1, 2])
-@pytest.mark.recompiles(step=2)
-def test_budget(no_recompile): run([1, 2])
-@pytest.mark.recompiles(times=2)
-class TestBudget:
-    def test_for_all(self, no_recompile): run([1, 2])
-    def test_over(self, no_recompile): run([1, 2, 3])
-"""
-    )
-    result = pytester.runpytest_subprocess("--recompile-baseline", "recompiles.json")
-    result.assert_outcomes(passed=4, failed=2)
-    result.stdout.fnmatch_lines(["step (*compiled twice, and may once", "*x  shape  now [[]2[]], before [[]1[]]"])
-    assert not pathlib.Path("recompiles.json").exists()
 
 
 def test_the_command_records_and_explains(tmp_path):
@@ -611,12 +241,6 @@ def test_a_program_may_close_what_it_did_not_open(tmp_path):
     assert run.stdout == "done\n" and "not all are there: the program closed it" in run.stderr
     assert all(not other.read_bytes() for other in tmp_path.glob("other_*"))
     assert len((tmp_path / "recording.jsonl").read_text().splitlines()) == 2
-
-
-def test_a_guard_without_its_recording_fails():
-    program = "import os, jax, jitkey\nwith jitkey.assert_no_recompile(): os.closerange(3, 200); jax.jit(lambda x: x)(1)"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert run.returncode == 1 and "RecompileError" in run.stderr and "the program closed it" in run.stderr
 
 
 def test_what_is_written_in_the_middle_of_a_write_is_there(tmp_path, monkeypatch):
@@ -748,13 +372,3 @@ def test_what_is_traced_inside_of_a_trace_takes_no_time_of_its_own(tmp_path):
         outer.trace(1.0)
     seconds = [line.get("seconds") for line in map(json.loads, file.read_text().splitlines()) if "call" in line or "again" in line]
     assert 0.5 <= seconds[0] < 1 and seconds[1:] == [None]
-
-
-def test_a_cell_that_runs_again_is_the_same_one(tmp_path):
-    file = tmp_path / "recording.jsonl"
-    with jitkey.recording(file):
-        for count in (3, 4):
-            scope = {"jax": jax}
-            exec(compile("f = jax.jit(lambda x: x)\nf(1.0)", f"<ipython-input-{count}-ab12>", "exec"), scope)
-    calls = [line for line in map(json.loads, file.read_text().splitlines()) if "missed" in line]
-    assert [(it["at"].split(":")[0], it["from"]) for it in calls] == [("<ipython-input-ab12>", "<ipython-input-ab12>:2")] * 2

@@ -247,9 +247,7 @@ def _layout(order: tuple[int, ...], sharding: Any) -> Any:
     return layout.Layout(layout.DeviceLocalLayout(order), sharding)
 
 
-def mesh(
-    axes: dict[str, int], numbers: list[int] | None = None, explicit: list[str] | None = None
-) -> jax.sharding.Mesh:
+def mesh(axes: dict[str, int], numbers: list[int] | None = None, explicit: list[str] | None = None) -> jax.sharding.Mesh:
     """A mesh of these axes over the devices of these numbers, or the first ones; raises `Unsupported` for explicit ones if jax
     has none."""
     sizes = tuple(axes.values())

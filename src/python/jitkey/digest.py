@@ -43,9 +43,7 @@ def _served(arrays: Iterable[Any], number: int) -> Served:
     return served
 
 
-jax.tree_util.register_pytree_node(
-    Served, lambda served: (list(served), served.number), lambda number, arrays: _served(arrays, number)
-)
+jax.tree_util.register_pytree_node(Served, lambda served: (list(served), served.number), lambda number, arrays: _served(arrays, number))
 
 _numbers = itertools.count(1)
 _texts: dict[int, str] = {}

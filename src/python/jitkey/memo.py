@@ -35,9 +35,7 @@ def install() -> bool:
     compile_module = compiler.compile_or_get_cached
     executables: OrderedDict[Any, Any] = OrderedDict()
 
-    def remembered(
-        backend: Any, computation: Any, devices: Any, options: Any, host_callbacks: Any, *rest: Any, **named: Any
-    ) -> Any:
+    def remembered(backend: Any, computation: Any, devices: Any, options: Any, host_callbacks: Any, *rest: Any, **named: Any) -> Any:
         if host_callbacks or len(rest) > 2 or jax.config.jax_compilation_cache_dir:
             return compile_module(backend, computation, devices, options, host_callbacks, *rest, **named)
         key = (

@@ -4,7 +4,6 @@ for."""
 from __future__ import annotations
 
 import collections
-import dis
 import enum
 import functools
 import itertools
@@ -13,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .instructions import instructions, takes_its_form
 from .likeness import is_made
 from .settings import is_namespace, is_of_the_program
 from .source import (
@@ -28,7 +28,7 @@ from .source import (
     positional,
     stored,
 )
-from .taken import CONTAINERS, attributes, first_of, takes_its_form
+from .taken import CONTAINERS, attributes, first_of
 from .texts import PARTS, TEXT, array_text, is_array, is_plain, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -149,8 +149,8 @@ def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[st
     while left:
         one = left.pop()
         left += [part for part in one.co_consts if isinstance(part, types.CodeType)]
-        steps = list(dis.get_instructions(one))
-        for step, following in zip(steps, [*steps[1:], None], strict=True):
+        steps = instructions(one)
+        for step, following in zip(steps, (*steps[1:], None), strict=True):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not takes_its_form(following):
                 (free if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
             elif step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
@@ -210,7 +210,7 @@ def _is_made(value: Any) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _globals_of(written: types.CodeType) -> tuple[str, ...]:
-    named = {step.argval for step in dis.get_instructions(written) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    named = {step.argval for step in instructions(written) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     return tuple(sorted(named))
 
 

@@ -32,11 +32,7 @@ def _signature(function: Callable[..., Any], given: tuple[Any, Any] | None) -> i
         return own
     written = stored(function, "__code__")
     kinds = {parameter.kind for parameter in own.parameters.values()}
-    if (
-        written is not None
-        and is_program(written)
-        and kinds != {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    ):
+    if written is not None and is_program(written) and kinds != {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
         return own
     args, kwargs = given
     try:

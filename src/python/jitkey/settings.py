@@ -18,6 +18,7 @@ _CONFIGS = {
 _VALUES = ("_value", "_val")
 """The attributes in which what stands there has its value, if it is an object of the library's."""
 
+
 def of_config(value: Any) -> dict[Any, Any] | None:
     """What a library's config object is asked for, by name; None of anything else."""
     held = held_by(value)

@@ -12,15 +12,13 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from .instructions import FORMS, constant_of, instructions, is_copy, is_set, is_subscript, loaded, names_set, sets_an_item, takes_its_form
 from .seen import Met, inside, marked
 from .source import NOTHING, body, is_of_python, of_class, stored
 from .texts import is_array
 
 DEPTH = 3
 """So many attributes and items of each other are followed."""
-
-KEY = 16
-"""A key is made by so many instructions, at most."""
 
 CONTAINERS = (dict, list, set, collections.defaultdict, collections.OrderedDict, collections.Counter, collections.deque)
 """What is read as a whole, or item by item."""
@@ -81,10 +79,6 @@ def _steps(path: str) -> tuple[tuple[bool, Any], ...]:
     return tuple((bool(key), ast.literal_eval(key) if key else name) for key, name in _STEP.findall(path))
 
 
-_FORMS = ("shape", "ndim", "size", "dtype")
-"""What is the same for all arrays of one aval."""
-
-
 def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
     """What an object holds under paths that code takes of it. What can't be looked into - a method is called of it, its class has a
     property of that name - stands for what is taken of it; of an array that is its form, where that is taken. What is met on the way
@@ -99,7 +93,7 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
                 part, called = held, f"{called}[{name!r}]" if is_item else f"{called}.{name}"
                 continue
             inner = called.removeprefix(".")
-            if is_array(part) and not is_item and name in _FORMS:
+            if is_array(part) and not is_item and name in FORMS:
                 part = str(getattr(part, name))
             elif name == "get" and any(other.startswith(f"{inner}[") for other in paths):
                 part = NOTHING
@@ -143,31 +137,26 @@ def _is_method(made: type, name: str) -> bool:
     return callable(found) and not isinstance(found, type)
 
 
-def takes_its_form(step: dis.Instruction | None) -> bool:
-    """Whether an instruction takes of what was loaded before it what is the same for all arrays of one aval."""
-    return step is not None and step.opname == "LOAD_ATTR" and step.argval in _FORMS
-
-
 def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     """The paths; that of what holds them all is empty, where that is taken itself."""
     taken: set[str] = set()
-    steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None]
-    times = collections.Counter(itertools.chain.from_iterable(map(_stored, steps)))
+    steps: list[dis.Instruction | None] = [*instructions(written), None, None]
+    times = collections.Counter(itertools.chain.from_iterable(map(names_set, steps)))
     # What stands in a name that is set once, to what is taken of them: `c = config.net`.
     named = dict.fromkeys(holders, "")
     for at, step in enumerate(steps[:-2]):
-        path = named.get(_loaded(step))
+        path = named.get(loaded(step))
         if path is None:
             continue
-        asked = _constant(steps[at + 1])
-        if not path and _is_copy(steps[at + 1]):
+        asked = constant_of(steps[at + 1])
+        if not path and is_copy(steps[at + 1]):
             # An attribute of it is set to something that is made of that.
             continue
-        if at > 0 and _loaded(steps[at - 1]) == "getattr" and isinstance(asked, str):
+        if at > 0 and loaded(steps[at - 1]) == "getattr" and isinstance(asked, str):
             taken.add(f"{path}.{asked}" if path else asked)
             continue
         found, path, end = _taken_from(steps, at + 1, path)
-        name = next(iter(_stored(steps[end])), None)
+        name = next(iter(names_set(steps[end])), None)
         if name is not None and times[name] == 1 and name not in named:
             named[name] = path
             found.discard(path)
@@ -178,20 +167,20 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
 def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     """The paths of what the code sets in its parameters: attributes, and containers of which it sets an item."""
     found: set[str] = set()
-    steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None, None]
+    steps: list[dis.Instruction | None] = [*instructions(written), None, None, None]
     for at, step in enumerate(steps[:-3]):
-        if _loaded(step) not in holders:
+        if loaded(step) not in holders:
             continue
-        is_in_place = _is_copy(steps[at + 1])
+        is_in_place = is_copy(steps[at + 1])
         names: list[str] = []
         at += is_in_place
         while (now := steps[at + 1]) is not None and now.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             names, at = [*names, now.argval], at + 1
         if now is not None and now.opname == "STORE_ATTR":
             names.append(now.argval)
-        elif not (is_in_place and len(names) == 1) and not _is_copy(now) and not _sets_an_item(steps[at + 1 :]):
+        elif not (is_in_place and len(names) == 1) and not is_copy(now) and not sets_an_item(steps[at + 1 :]):
             continue
-        elif _is_copy(now):
+        elif is_copy(now):
             # `a.b.c += 1` has a copy of what has it.
             following = steps[at + 2]
             if following is None or following.opname != "LOAD_ATTR":
@@ -201,32 +190,13 @@ def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     return found - {""}
 
 
-def _is_copy(step: dis.Instruction | None) -> bool:
-    return step is not None and step.opname in ("COPY", "DUP_TOP")
-
-
-def _sets_an_item(steps: list[dis.Instruction | None]) -> bool:
-    """Whether the instructions after a container was loaded set or delete an item of it: once all of its key is there."""
-    depth, before = 1, ""
-    for step in itertools.islice(steps, KEY):
-        if step is None or depth < 1:
-            return False
-        if step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
-            return depth == 2
-        if (step.opname, depth) == ("DUP_TOP_TWO", 2) or (before, step.opname, depth) == ("COPY", "COPY", 3):
-            # It is set to something that is made of it: both are needed again.
-            return True
-        depth, before = depth + dis.stack_effect(step.opcode, step.arg, jump=False), step.opname
-    return False
-
-
 def _taken_from(steps: list[dis.Instruction | None], at: int, path: str) -> tuple[set[str], str, int]:
     """The paths that the instructions from there on take of what was loaded before them, which is under `path`; the last of them, and
     what comes after it."""
     taken: set[str] = set()
     whole: str | None = path
     for _ in range(DEPTH):
-        now, key, asked = steps[at], _constant(steps[at]), _constant(steps[at + 1])
+        now, key, asked = steps[at], constant_of(steps[at]), constant_of(steps[at + 1])
         if now is not None and now.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             called = f"{path}.{now.argval}" if path else str(now.argval)
             if now.argval == "get" and isinstance(asked, str):
@@ -236,47 +206,14 @@ def _taken_from(steps: list[dis.Instruction | None], at: int, path: str) -> tupl
             elif now.argval == "get":
                 taken.add(whole or "")
             path, at = called, at + 1
-        elif key is not None and _is_subscript(steps[at + 1]):
+        elif key is not None and is_subscript(steps[at + 1]):
             path, at = f"{path}[{key!r}]", at + 2
         else:
             # What is set in it, or added to, is the body's own.
-            whole = None if key is not None and _is_set(steps[at + 1]) else whole
+            whole = None if key is not None and is_set(steps[at + 1]) else whole
             break
         whole = None if takes_its_form(steps[at]) else path
     return taken if whole is None else taken | {whole}, path, at
-
-
-def _constant(step: dis.Instruction | None) -> str | int | None:
-    """The text or number that an instruction loads."""
-    if step is None or step.opname not in ("LOAD_CONST", "LOAD_SMALL_INT") or type(step.argval) not in (str, int):
-        return None
-    constant: str | int = step.argval
-    return constant
-
-
-def _is_subscript(step: dis.Instruction | None) -> bool:
-    return step is not None and (step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]"))
-
-
-def _is_set(step: dis.Instruction | None) -> bool:
-    """Whether the item whose key was loaded is set, deleted, or added to in its place."""
-    return step is not None and step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "COPY", "DUP_TOP_TWO")
-
-
-def _loaded(step: dis.Instruction | None) -> Any:
-    """The name of what an instruction loads last: two loads can be one."""
-    loads = ("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "STORE_FAST_LOAD_FAST")
-    if step is None or not step.opname.startswith(loads):
-        return None
-    return step.argval[-1] if isinstance(step.argval, tuple) else step.argval
-
-
-def _stored(step: dis.Instruction | None) -> tuple[str, ...]:
-    """The names that an instruction sets, in its order: two can be one, and the second of these a load."""
-    if step is None or not step.opname.startswith("STORE_FAST"):
-        return ()
-    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-    return names[:1] if step.opname == "STORE_FAST_LOAD_FAST" else names
 
 
 def _params_of(written: types.CodeType, made: type) -> frozenset[str]:

@@ -32,7 +32,16 @@ LONG = 1024
 """A tuple of more items is not written down: what holds a vocabulary would be written in each call."""
 
 _SPEAK_FOR_THEMSELVES = (
-    float, complex, bytes, range, slice, np.generic, datetime.date, decimal.Decimal, fractions.Fraction, pathlib.PurePath
+    float,
+    complex,
+    bytes,
+    range,
+    slice,
+    np.generic,
+    datetime.date,
+    decimal.Decimal,
+    fractions.Fraction,
+    pathlib.PurePath,
 )
 """Classes whose own `__repr__` says of a value what it is, and runs nothing of the program's."""
 

@@ -1,0 +1,148 @@
+"""What functions read beside their arguments, as their bytecode says it, which is another one in each Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jitkey
+import ml_collections
+import numpy as np
+from jitkey.likeness import likeness
+from jitkey.taken import attributes, items, read_by
+
+config: dict[str, Any] = {}
+logger = logging.getLogger(__name__)
+
+
+def taken(body: Any) -> tuple[str, ...] | None:
+    return items(frozenset([body.__code__]), "config")
+
+
+def test_what_code_takes_of_a_name():
+    def set_alone(x):
+        config["count"] += 1
+        config["seen"] = x
+        config["log"]["n"] -= 1
+        config.update(a=1)
+
+    assert taken(lambda x: x * config["a"]["b"] + config[0] + config.get("c", 1)) == ("['a']['b']", "['c']", "[0]")
+    assert taken(lambda x: [y * config["w"] for y in x]) == ("['w']",)
+    assert taken(lambda x: config["w"].shape) == ("['w'].shape",)
+    assert taken(set_alone) == ()
+    assert taken(lambda x: config[x]) is taken(lambda x: config.items()) is taken(lambda x: sum(config)) is None
+    assert taken(lambda x: config["a"] + len(config)) is taken(lambda x: config.get(x)) is None
+
+    def body(it, x):
+        it.total = it.total + 1
+        return x * it.rate * it.net.gain * it.config["deep"]["n"] + getattr(it, "shift", 0)
+
+    of_body = attributes(frozenset([body.__code__]), object, "it")
+    # What it sets itself isn't read.
+    assert of_body == {"rate", "net.gain", "config['deep']['n']", "shift"}
+
+    def named(it, x):
+        own = it
+        inner = it.net.config
+        twice = it.gain
+        twice = twice * 2
+        return x * own.rate * inner["n"] * inner.deep.m * twice
+
+    inside = {"net.config['n']", "net.config.deep.m"}
+    assert attributes(frozenset([named.__code__]), object, "it") == {"rate", "gain", *inside}
+
+
+def test_what_stands_for_what_is_behind_it():
+    """A method of what a dict holds reads that; what is asked for by a key alone is that alone."""
+    config = {"net": {"a": 1}, "w": np.ones(3)}
+    assert read_by(config, ("['net'].items",), {}) == {"['net']": {"a": 1}}
+    assert read_by(config, ("['net'].get", "['net']['a']"), {}) == {"['net']['a']": 1}
+    assert read_by(config, ("['w'].shape",), {}) == {"['w'].shape": "(3,)"}
+
+
+def test_a_config_object_is_asked_for_what_it_has(tmp_path):
+    """That of ml_collections has it in a place of its own, and one that is frozen is compared by it."""
+    config = ml_collections.ConfigDict({"rate": 1.0, "net": {"width": 2}})
+    step = jax.jit(lambda x: x * config.rate * config["net"].width)
+    sized = jax.jit(lambda x, config: x * config.net.width, static_argnames="config")
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        for width in (2, 3):
+            config.net.width = width
+            step(1.0)
+            sized(1.0, ml_collections.FrozenConfigDict(config))
+    calls = [line for line in map(json.loads, file.read_text().splitlines()) if "missed" in line]
+    said = [call.get("call", {}).get("reads") for call in calls]
+    expected = {"config.rate": "1.0"}
+    assert said[::2] == [{**expected, "config['net'].width": str(width)} for width in (2, 3)]
+    assert next(object["new"]["fields"] for object in calls[3]["objects"].values()) == {"width": 3}
+
+
+def test_what_code_sets_itself_is_not_taken():
+    def of(written, parameter="it"):
+        return attributes(frozenset([written.__code__]), object, parameter)
+
+    def in_place(it, x):
+        it.times += 1
+        it.seen[x.shape] += 1
+        it.inner.count += 1
+        it.memory[x.shape] = x
+        return x * it.times * it.rate * it.inner.rate
+
+    def compared(it, x):
+        return it.low < x < it.high, max(it.table, "add", x)
+
+    def of_two(carry, config):
+        carry.rate = 1
+        return config.rate
+
+    assert of(in_place) == {"rate", "inner", "inner.rate"}
+    assert of(compared) == {"low", "high", "table"}
+    assert of(of_two, None) == {"rate"}
+
+
+def test_what_is_only_printed_is_not_taken():
+    def said(it, x):
+        print("traced", it.times, f"{it.name!r} of {config['net']}")
+        logger.debug("at %s", it.level)
+        logging.getLogger(it.name).info(it.place)
+        print("before" if it.early else "late")
+        said = print(it.rate)
+        return x, said
+
+    assert attributes(frozenset([said.__code__]), object, "it") == {"name", "place", "early", "rate"}
+    assert items(frozenset([said.__code__]), "config") == ()
+
+
+def test_what_is_made_alike_is_alike():
+    @dataclasses.dataclass(frozen=True)
+    class Settings:
+        of: object
+
+    def optimizer(rate, depth=3):
+        def update(x):
+            return x * rate
+
+        return update if depth == 0 else (lambda inner: lambda x: inner(x))(optimizer(rate, depth - 1))
+
+    array = jnp.ones(3)
+    alike = [jnp.sin, array, b"a", 1j, (1, 2.0), [optimizer(0.5)], len]
+    others = [jnp.cos, jnp.ones(3), b"b", 2j, (1, 2), [optimizer(0.25)], max]
+    for one, other in zip(alike, others, strict=True):
+        assert likeness(Settings(one)) == likeness(Settings(one)) != likeness(Settings(other))
+    assert likeness(optimizer(0.5)) == likeness(optimizer(0.5)) != likeness(optimizer(0.25))
+
+    def repeated(rate):
+        def again(x):
+            return again(x) * rate
+
+        return again
+
+    assert likeness(repeated(1.0)) == likeness(repeated(1.0)) != likeness(repeated(2.0))
+    # What is too large is itself.
+    large = Settings(list(range(10_000)))
+    assert likeness(large) == id(large)
