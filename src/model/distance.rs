@@ -1,6 +1,6 @@
 //! How far a key is from another one: the call whose key is nearest is the one to compare with.
 
-use super::difference::{ARGUMENT, Difference, STATIC_OR_TRACED, STATIC_VALUE};
+use super::difference::{ABSENT, ARGUMENT, Difference, STATIC_ARGUMENT, STATIC_OR_TRACED, STATIC_VALUE};
 use super::parts::X64;
 
 /// What is built otherwise, and each leaf in it, says more than a leaf that differs in its dtype and how weak that is: of a container
@@ -21,6 +21,7 @@ fn weight(difference: &Difference) -> usize {
     let Difference { component, before, after, .. } = difference;
     match component.as_str() {
         "structure" | ARGUMENT => BUILT_OTHERWISE,
+        STATIC_ARGUMENT if before == ABSENT || after == ABSENT => BUILT_OTHERWISE,
         STATIC_VALUE if class(before) != class(after) => 2,
         "mesh" if before == "none" || after == "none" => 2,
         "dtype" if before.starts_with("key<") != after.starts_with("key<") => 2,

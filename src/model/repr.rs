@@ -4,10 +4,10 @@ use super::apart::stem;
 use super::object::{Kind, Obj};
 use crate::case::{Class, Name};
 
-/// What a recording says of an instance in the place of its value: `rate=0.1, width=8`.
+/// What a recording says of an instance in the place of its value: `rate=0.1, width=8`, or `0, 3` of a range.
 pub fn description(value: &Obj) -> Option<&str> {
     match &**value {
-        Kind::Str(text) if text.contains('=') => Some(text),
+        Kind::Str(text) if text.contains('=') || text.contains(", ") => Some(text),
         _ => None,
     }
 }
@@ -54,8 +54,8 @@ pub fn repr(obj: &Obj) -> String {
             let written = match &**value {
                 // What a recording says of a nan, which is one of many; what is called `float` alone is no class of a case.
                 Kind::Str(text) if class.name.as_str() == "float__2" => return text.to_string(),
-                // What it says of a container.
-                Kind::Str(text) if text.is_empty() || text.starts_with(['{', '[', '(']) => Some(&**text),
+                // What it says of a container, of what there are no words for, and of a string that can be taken for such.
+                Kind::Str(text) if text.is_empty() || text.starts_with(['{', '[', '(', '<', '\'']) => Some(&**text),
                 _ => description(&value),
             };
             format!("{}({})", class.name, written.map_or_else(|| repr(&value), str::to_owned))

@@ -221,6 +221,11 @@ impl Entries {
         Ok(())
     }
 
+    /// The call that filed a program.
+    pub fn filed_by(&self, program: Program) -> Option<usize> {
+        self.entries().find(|entry| entry.program == program).map(|entry| entry.call)
+    }
+
     fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.shelves.iter().flat_map(|shelf| &shelf.entries)
     }

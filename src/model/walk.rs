@@ -211,6 +211,16 @@ impl<'c> Simulation<'c> {
         self.tables[i].nearest(function, table, key, self.calls, standing, is_of)
     }
 
+    /// The call that left `traced`, if no more than that, has left a program from now on.
+    fn goes_on(&mut self, traced: Program) {
+        if !self.traced_alone.is_empty()
+            && let Some((i, _)) = self.table(TableName::Trace)
+            && let Some(call) = self.tables[i].filed_by(traced)
+        {
+            self.traced_alone.remove(&call);
+        }
+    }
+
     /// Whether a program of the fast path was made from what was traced as `traced`.
     fn is_of_trace(&self, program: Program, traced: Program) -> bool {
         ![program, traced].contains(&NEVER_FAST) && Rc::ptr_eq(self.digest(program), self.digest(traced))
@@ -285,6 +295,9 @@ impl<'c> Simulation<'c> {
                 None => {
                     if name == TableName::Lower || !self.is_loaded(call) {
                         missed = missed.with(layer);
+                    }
+                    if name == TableName::Lower {
+                        self.goes_on(program);
                     }
                     let made = self.new_program(Rc::clone(self.digest(program)));
                     self.file(name, function, key, made)?;

@@ -182,11 +182,34 @@ fn what_is_made_anew_is_told_apart(#[case] object: &str, #[case] cause: &str, #[
     assert!(explained.calls[1].advice[0].as_ref().unwrap().fix.contains(fix), "{explained:#?}");
 }
 
+/// A call without a static argument is farther from one that has it than any that has another value there.
+#[test]
+fn a_value_is_nearer_than_none() {
+    let of = |args: &str| call("jax.jit", args, r#", "options": {"static_argnums": [1]}"#);
+    let explained = read(&[r#""f32[]", {"str": "a"}"#, r#""f32[]""#, r#""f32[]", 3"#].map(of));
+    assert_eq!(said(&explained).0, ["static value at t: 3 was 'a'"], "{explained:#?}");
+}
+
+/// What was traced by `eval_shape` is as near as any once a call has gone on with it.
+#[test]
+fn what_was_traced_first_is_near_once_it_is_built() {
+    let of = |arg: &str, more: &str| call("jax.jit", arg, more);
+    let ahead = of(r#""f32[2]""#, r#", "via": "eval_shape""#).replace(TRACED, r#""trace""#);
+    let built = of(r#""f32[2]""#, "").replace(TRACED, r#""dispatch", "lower", "compile""#);
+    let lines = [ahead, built, of(r#""f16[2]""#, ""), of(r#""f32[2]""#, r#", "context": {"x64": true}"#)];
+    let explained = read(&lines);
+    assert!(explained.calls.iter().all(|call| call.is_predicted()), "{explained:#?}");
+    assert_eq!(said(&explained).0, ["jax_enable_x64: true was false"], "{explained:#?}");
+}
+
 /// A static value that a case has no words for is said as Python writes it.
 #[rstest]
 #[case::nan("float__2", ["nan", "nan (2)"], "static value at s: nan (2) was nan", "static-nan")]
 #[case::nothing("frozenset", ["{'a'}", ""], "static value at s: frozenset() was frozenset({'a'})", "static-argument")]
 #[case::attributes("Rule", ["rate=1", "rate=2"], "static value at s: Rule(rate=2) was Rule(rate=1)", "static-argument")]
+#[case::text("Rule", ["a", "'<a>'"], "static value at s: Rule('<a>') was Rule('a')", "static-argument")]
+#[case::no_words("Rule", ["<Rule>", "<Rule> (2)"], "static value at s: Rule(<Rule> (2)) was Rule(<Rule>)", "static-argument")]
+#[case::range("range", ["0, 3", "0, 4"], "static value at s: range(0, 4) was range(0, 3)", "static-argument")]
 fn a_static_value_has_a_text(
     #[case] class: &str,
     #[case] values: [&str; 2],

@@ -354,8 +354,8 @@ class Objects(Graphs):
         if text is None:
             # Its class is said beside it.
             text = value_text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
-            # A string that it is made of is quoted as any.
-            text = text[1:-1] if re.fullmatch("'[^']+'", text) else text
+            # A string that it is made of is quoted as any, if it can't be taken for more.
+            text = text[1:-1] if re.fullmatch("'[^',=<({[]+'", text) else text
             number = self._texts[type(value), text] = self._texts.get((type(value), text), 0) + 1
             text = text if number == 1 else f"{text} ({number})"
             entries.append((text, _held(value)))
