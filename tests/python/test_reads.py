@@ -146,3 +146,31 @@ def test_what_is_made_alike_is_alike():
     # What is too large is itself.
     large = Settings(list(range(10_000)))
     assert likeness(large) == id(large)
+
+
+def test_what_the_class_of_a_variable_reads_is_the_variable(tmp_path):
+    """By `super` its bases read what they like."""
+
+    class Base:
+        def __init__(self, rate):
+            self.rate, self.shift = rate, 1.0
+
+        def __call__(self, x):
+            return x * self.rate
+
+    class Shifted(Base):
+        def __call__(self, x):
+            return super().__call__(x) + self.shift
+
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        for models in ((Base(1.0), Base(1.0), Base(2.0)), (Shifted(1.0), Shifted(1.0), Shifted(2.0))):
+            step = jax.jit(lambda x: model(x))  # noqa: B023
+            for each in models:
+                model = each
+                step(1.0)
+    calls = [line for line in map(json.loads, file.read_text().splitlines()) if "api" in line]
+    said = [call["call"]["reads"] for call in calls if "call" in call]
+    assert [reads.get("model.rate") for reads in said[:2]] == ["1.0", "2.0"]
+    assert [list(reads) for reads in said[2:]] == [["model.shift", "model"]] * 3
+    assert len({reads["model"] for reads in said[2:]}) == 3

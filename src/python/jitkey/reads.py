@@ -98,29 +98,28 @@ class Reads:
 
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
-        place = wrapped.ref, name
-        # What is asked of an array is what it is.
-        is_space = is_namespace(value)
-        is_object = is_space or (held_by(value) is not None and not is_array(value))
-        taken: tuple[str, ...] | None = wrapped.reads(Owner(value, is_identity=True, parameter=name)) if is_object else ()
-        if not taken and type(value) in CONTAINERS:
-            taken = wrapped.items(name)
-        if taken or (taken is not None and type(value) in CONTAINERS):
-            seen = self._of_object(value, taken, name, place, is_identity=True)
-            if not seen.said and not is_space and is_made(value):
-                # A library's method reads what it likes of it.
-                return dataclasses.replace(seen, said=((name, self._text(place, value)),))
-            if callable(value) and not is_space:
-                # What is called is its class's; with `super` it is others' as well, which read what they like.
-                called = getattr(of_class(type(value), "__call__"), "__code__", None)
-                is_whole = called is not None and "super" in called.co_names
-                text = self._text((place, is_whole), value if is_whole else type(value))
-                more = (name, text) if is_whole else (f"type({name})", f"{type(value).__qualname__} {text}")
-                return dataclasses.replace(seen, said=(*seen.said, more))
-            return seen
-        # Of a class or a module only what is taken of it can be another.
-        said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
-        return Seen(marked(value), None if type(value) in CONTAINERS else {}, said)
+        place, is_space = (wrapped.ref, name), is_namespace(value)
+        taken = _taken_of(wrapped, name, value)
+        if taken is None:
+            # Of a class or a module only what is taken of it can be another.
+            said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
+            return Seen(marked(value), None if type(value) in CONTAINERS else {}, said)
+        seen = self._of_object(value, taken, name, place, is_identity=True)
+        more = () if is_space else self._of_class(name, value, place, is_said=seen.said != ())
+        return dataclasses.replace(seen, said=seen.said + more)
+
+    def _of_class(self, name: str, value: Any, place: Hashable, *, is_said: bool) -> Said:
+        """What can be another in a variable, besides what was said to be taken of it, since its class reads it."""
+        if not is_said and is_made(value):
+            # A library's method reads what it likes of it.
+            return ((name, self._text(place, value)),)
+        if not callable(value):
+            return ()
+        called = getattr(of_class(type(value), "__call__"), "__code__", None)
+        if called is not None and "super" in called.co_names:
+            # So do the methods of the class's bases.
+            return ((name, self._text((place, "super"), value)),)
+        return ((f"type({name})", f"{type(value).__qualname__} {self._text((place, 'class'), type(value))}"),)
 
     def _of_object(self, value: Any, attributes: tuple[str, ...], called: str, place: Hashable, *, is_identity: bool) -> Seen:
         """What an object that is called so holds under these names, by their paths. What can't be said in few words is told from what was
@@ -153,6 +152,14 @@ class Reads:
                 known.clear()
             known[token] = number, Mark(part)
         return f"<{array_text(part) if is_array(part) else type(part).__name__} {number}>"
+
+
+def _taken_of(wrapped: Wrapper, name: str, value: Any) -> tuple[str, ...] | None:
+    """What is taken of a variable: items of a container, attributes of another object. None if it is read as a whole, as an array is."""
+    if type(value) in CONTAINERS:
+        return wrapped.items(name)
+    is_object = is_namespace(value) or (held_by(value) is not None and not is_array(value))
+    return (wrapped.reads(Owner(value, is_identity=True, parameter=name)) or None) if is_object else None
 
 
 def _parameters(wrapped: Wrapper, args: Any, kwargs: Any) -> list[str]:
