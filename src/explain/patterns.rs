@@ -3,8 +3,9 @@
 //! A recording has no outputs: that a state is fed back is seen only in what changes from one call to the next, and said with
 //! an "if".
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
@@ -22,9 +23,9 @@ pub struct Pattern {
     pub sign: Option<Sign>,
     /// What the program called.
     pub api: String,
-    /// The function's name.
+    /// The function's name, or those of all that have it in common.
     pub name: String,
-    /// Where the function is written.
+    /// Where the function is written, the first of them.
     pub at: Option<String>,
     /// The numbers of the calls in which it is seen.
     pub calls: Vec<usize>,
@@ -356,7 +357,93 @@ fn found_again<'e>(calls: &[&'e ExplainedCall], mended: &Mended<'_>) -> Vec<&'e 
     found_again
 }
 
-/// What is to mend beside the patterns: for the functions of each place each cause of misses that are no part of one.
+/// A cause of misses that are no part of a pattern, in functions of one place.
+struct Cause<'e> {
+    pattern: Pattern,
+    mended: Mended<'e>,
+    /// The numbers of the functions.
+    of: IndexSet<usize>,
+    names: IndexSet<&'e str>,
+    differences: Vec<&'e Difference>,
+}
+
+impl<'e> Cause<'e> {
+    fn new(call: &'e ExplainedCall, advice: &Advice) -> Self {
+        let pattern = Pattern {
+            id: advice.cause.clone(),
+            sign: None,
+            api: call.called.clone(),
+            name: String::new(),
+            at: call.at.clone(),
+            calls: Vec::new(),
+            paths: Vec::new(),
+            causes: vec![advice.cause.clone()],
+            compiles: 0,
+            saves: 0,
+            saves_seconds: None,
+            seconds: None,
+            says: advice.says.clone(),
+            fix: advice.fix.clone(),
+            rule: advice.rule.clone(),
+        };
+        let names = IndexSet::from([&*call.name]);
+        Self { pattern, mended: Mended::new(), of: IndexSet::new(), names, differences: Vec::new() }
+    }
+
+    fn is_of(&mut self, call: &'e ExplainedCall, difference: &'e Difference) {
+        let Self { pattern, mended, of, differences, .. } = self;
+        mended.insert((call.number, place(difference)));
+        of.insert(call.function);
+        differences.push(difference);
+        // What no key is near to has the name of the function.
+        let nearest = call.explanation().map(|explanation| explanation.nearest);
+        let is_of_the_function = difference.path == call.name && nearest == Some(Nearest::Nothing);
+        if !difference.path.is_empty() && !is_of_the_function && !pattern.paths.contains(&difference.path) {
+            pattern.paths.push(difference.path.clone());
+        }
+        if pattern.calls.last() != Some(&call.number) {
+            pattern.calls.push(call.number);
+            pattern.compiles += usize::from(call.compiles());
+        }
+    }
+
+    /// What functions of other places have in common with these if they have the cause, whatever the arguments: what surrounds their
+    /// calls, or objects that were made anew. Two that are given another shape can have nothing to do with each other.
+    fn in_common(&self) -> Option<BTreeSet<[&'e str; 3]>> {
+        let is_common = |found: &&Difference| found.is_of_the_context() || found.after.starts_with("another <");
+        let texts = |found: &&'e Difference| [&found.component, &found.before, &found.after].map(String::as_str);
+        self.differences.iter().all(is_common).then(|| self.differences.iter().map(texts).collect())
+    }
+
+    fn extend(&mut self, other: Self) {
+        let Self { pattern, mended, of, names, .. } = self;
+        pattern.calls.extend(&other.pattern.calls);
+        pattern.calls.sort_unstable();
+        pattern.compiles += other.pattern.compiles;
+        let known: HashSet<_> = pattern.paths.iter().cloned().collect();
+        pattern.paths.extend(other.pattern.paths.into_iter().filter(|path| !known.contains(path)));
+        mended.extend(other.mended);
+        of.extend(other.of);
+        names.extend(other.names);
+    }
+
+    /// With what it cost, and what would be saved.
+    fn counted(self, calls: &[ExplainedCall], functions: &HashMap<usize, Vec<&ExplainedCall>>) -> Pattern {
+        let of_function = |function| functions.get(function).map(|calls| saved(calls, &self.mended));
+        let saved: Vec<_> = self.of.iter().filter_map(of_function).flatten().collect();
+        let names: Vec<_> = self.names.iter().map(ToString::to_string).collect();
+        Pattern {
+            name: listed(&names, 3),
+            saves: saved.len(),
+            saves_seconds: seconds(saved),
+            seconds: seconds(self.pattern.calls.iter().map(|number| &calls[number - 1])),
+            ..self.pattern
+        }
+    }
+}
+
+/// What is to mend beside the patterns: each cause of misses that are no part of one, for the functions of each place, or of all that
+/// have it in common.
 pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Pattern> {
     let mut known: HashMap<usize, Vec<&Pattern>> = HashMap::new();
     for pattern in patterns {
@@ -364,9 +451,8 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
     }
     let mut functions: HashMap<usize, Vec<&ExplainedCall>> = HashMap::new();
     calls.iter().for_each(|call| functions.entry(call.function).or_default().push(call));
-    let mut others: IndexMap<_, (Pattern, Mended<'_>, HashSet<usize>)> = IndexMap::new();
+    let mut of_places: IndexMap<_, Cause<'_>> = IndexMap::new();
     for call in calls.iter().filter(|call| call.is_again()) {
-        let nearest = call.explanation().map(|explanation| explanation.nearest);
         let further = call.further.iter().map(|further| (&further.difference, &further.advice));
         for (difference, advice) in call.differences().iter().zip(&call.advice).chain(further) {
             let says_why = |advice: &&Advice| advice.cause != "program" && !call.costs_the_fast_path_alone(difference);
@@ -375,53 +461,21 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
                 pattern.causes.contains(&advice.cause)
                     && (difference.path.is_empty() || pattern.paths.contains(&difference.path))
             };
-            if known.get(&call.number).into_iter().flatten().any(|pattern| is_part(&pattern)) {
-                continue;
-            }
-            let (pattern, mended, of) = others.entry((call.place(), &advice.cause)).or_insert_with(|| {
-                let pattern = Pattern {
-                    id: advice.cause.clone(),
-                    sign: None,
-                    api: call.called.clone(),
-                    name: call.name.clone(),
-                    at: call.at.clone(),
-                    calls: Vec::new(),
-                    paths: Vec::new(),
-                    causes: vec![advice.cause.clone()],
-                    compiles: 0,
-                    saves: 0,
-                    saves_seconds: None,
-                    seconds: None,
-                    says: advice.says.clone(),
-                    fix: advice.fix.clone(),
-                    rule: advice.rule.clone(),
-                };
-                (pattern, Mended::new(), HashSet::new())
-            });
-            mended.insert((call.number, place(difference)));
-            of.insert(call.function);
-            // What no key is near to has the name of the function.
-            let is_of_the_function = difference.path == call.name && nearest == Some(Nearest::Nothing);
-            if !difference.path.is_empty() && !is_of_the_function && !pattern.paths.contains(&difference.path) {
-                pattern.paths.push(difference.path.clone());
-            }
-            if pattern.calls.last() != Some(&call.number) {
-                pattern.calls.push(call.number);
-                pattern.compiles += usize::from(call.compiles());
+            if !known.get(&call.number).into_iter().flatten().any(|pattern| is_part(&pattern)) {
+                let cause = of_places.entry((call.place(), &advice.cause));
+                cause.or_insert_with(|| Cause::new(call, advice)).is_of(call, difference);
             }
         }
     }
-    let with_savings = |(pattern, mended, of): (Pattern, Mended<'_>, HashSet<usize>)| {
-        let of_function = |function| functions.get(function).map(|calls| saved(calls, &mended));
-        let saved: Vec<_> = of.iter().filter_map(of_function).flatten().collect();
-        Pattern {
-            saves: saved.len(),
-            saves_seconds: seconds(saved),
-            seconds: seconds(pattern.calls.iter().map(|number| &calls[number - 1])),
-            ..pattern
+    let mut causes: IndexMap<_, Cause<'_>> = IndexMap::new();
+    for ((place, id), cause) in of_places {
+        let in_common = cause.in_common();
+        match causes.entry((id, in_common.is_none().then_some(place), in_common)) {
+            Entry::Occupied(mut known) => known.get_mut().extend(cause),
+            Entry::Vacant(new) => drop(new.insert(cause)),
         }
-    };
-    others.into_values().map(with_savings).collect()
+    }
+    causes.into_values().map(|cause| cause.counted(calls, &functions)).collect()
 }
 
 /// `opt.mu, opt.nu and 3 more of step`

@@ -193,3 +193,41 @@ fn calls_that_are_alike_stand_together() {
         assert!(said.contains(expected), "{expected}\n{said}");
     }
 }
+
+/// What several functions are given that was made anew, or what surrounds them, is one thing to mend; a shape that is another in each
+/// is one of each.
+#[rstest]
+#[case::made_anew(
+    [r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_1"}}}"#, r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "f_2"}}}"#],
+    "",
+    &["function-made-anew: f, g in calls 3 and 4, 2 of 2"]
+)]
+#[case::flag(
+    ["1", "1"],
+    r#", "context": {"flags": {"jax_numpy_rank_promotion": {"str": "warn"}}}"#,
+    &["flags: f, g in calls 3 and 4, 2 of 2"]
+)]
+#[case::shape(
+    [r#""f32[2]""#, r#""f32[3]""#],
+    "",
+    &["another-shape: f in call 3, 1 of 1", "another-shape: g in call 4, 1 of 1"]
+)]
+fn what_functions_have_in_common_is_one_cause(#[case] args: [&str; 2], #[case] later: &str, #[case] expected: &[&str]) {
+    let object = |name: &str| format!(r#""{name}": {{"def": {{"name": "{name}"}}}}"#);
+    let objects = ["f_1", "f_2", "f", "g"].map(object).join(", ").replace("f_2\"}}", "f_1\"}}");
+    let news = format!(r#"{{"classes": {{"Node": {{"node": {{}}}}}}, "objects": {{{objects}}}, "#);
+    let of = |name: &str, args: &str, more: &str| {
+        let function = format!(r#", "function": {{"ref": "{name}"}}{more}"#);
+        line("jax.jit", args, &function, TRACED)
+            .replace(r#""name": "step", "at": "a.py:1""#, &format!(r#""name": "{name}", "at": "a.py:{name}""#))
+    };
+    let [before, after] = args;
+    let mut lines = vec![of("f", before, ""), of("g", before, ""), of("f", after, later), of("g", after, later)];
+    lines[0] = lines[0].replacen('{', &news, 1);
+    let explained = explained(&lines);
+    let shown = explained.to_mend().into_iter().map(|pattern| {
+        let Pattern { id, name, calls, saves, compiles, .. } = pattern;
+        format!("{id}: {} in {}, {saves} of {compiles}", name.replace(" and ", ", "), numbered(&calls))
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), expected, "{}", text(&explained, Style::PLAIN));
+}
