@@ -60,7 +60,7 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
     for call in calls {
         functions.entry(call.function).or_default().push(call);
     }
-    // Functions that are made in one place show what they have in common together.
+    // Functions that are made in one place show what they have in common together, and all that are given what was made anew.
     let mut joined: IndexMap<_, (Vec<Seen<'_>>, Vec<&[&ExplainedCall]>)> = IndexMap::new();
     for calls in functions.values() {
         for (i, habit) in habits.iter().enumerate() {
@@ -68,7 +68,10 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
                 let (first, found) = &seen[0];
                 let stale = found.iter().find(|(difference, _)| sign_of(difference) == Some(habit.sign));
                 let what = stale.map(|(difference, _)| difference.to_string());
-                let (together, of) = joined.entry((i, first.place(), paths(&seen), what)).or_default();
+                let differences = seen.iter().flat_map(|(_, found)| found).map(|(found, _)| *found);
+                let in_common = in_common(differences).filter(|_| habit.sign == Sign::Repeats);
+                let place = in_common.is_none().then(|| (first.place(), paths(&seen)));
+                let (together, of) = joined.entry((i, place, in_common, what)).or_default();
                 together.extend(seen);
                 of.push(calls);
             }
@@ -91,6 +94,16 @@ pub(super) fn rank(patterns: &mut [Pattern]) {
         let milliseconds = (saves_seconds.unwrap_or_default() * 1e3) as u64;
         std::cmp::Reverse((is_wrong, milliseconds, *saves, *compiles, calls.len()))
     });
+}
+
+/// What functions of several places have in common if they have the cause of these, whatever the arguments: what surrounds their calls,
+/// or objects that were made anew. Two that are given another shape can have nothing to do with each other.
+fn in_common<'e>(differences: impl Iterator<Item = &'e Difference>) -> Option<BTreeSet<[&'e str; 3]>> {
+    let texts = |found: &'e Difference| {
+        let is_common = found.is_of_the_context() || found.after.starts_with("another <");
+        is_common.then(|| [&found.component, &found.before, &found.after].map(String::as_str))
+    };
+    differences.map(texts).collect()
 }
 
 /// What may be wrong with a hit that was traced from something else; nothing if no body can tell.
@@ -225,9 +238,11 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         true => Vec::new(),
         false => of.iter().flat_map(|calls| saved(calls, &mended)).collect(),
     };
+    let names: IndexSet<_> = seen.iter().map(|(call, _)| &call.name).collect();
+    let name = listed(&names.into_iter().cloned().collect::<Vec<_>>(), 3);
     let filled = [
-        ("{where}", located(&paths, &first.name)),
-        ("{function}", first.name.clone()),
+        ("{where}", located(&paths, &name)),
+        ("{function}", name.clone()),
         ("{calls}", numbered(&calls)),
         ("{count}", calls.len().to_string()),
         ("{of}", of.iter().map(|calls| calls.len()).sum::<usize>().to_string()),
@@ -239,7 +254,7 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         id: habit.id.clone(),
         sign: Some(habit.sign),
         api: first.called.clone(),
-        name: first.name.clone(),
+        name,
         at: first.at.clone(),
         compiles: cost.iter().filter(|call| call.compiles()).count(),
         saves: saved.len(),
@@ -407,14 +422,6 @@ impl<'e> Cause<'e> {
         }
     }
 
-    /// What functions of other places have in common with these if they have the cause, whatever the arguments: what surrounds their
-    /// calls, or objects that were made anew. Two that are given another shape can have nothing to do with each other.
-    fn in_common(&self) -> Option<BTreeSet<[&'e str; 3]>> {
-        let is_common = |found: &&Difference| found.is_of_the_context() || found.after.starts_with("another <");
-        let texts = |found: &&'e Difference| [&found.component, &found.before, &found.after].map(String::as_str);
-        self.differences.iter().all(is_common).then(|| self.differences.iter().map(texts).collect())
-    }
-
     fn extend(&mut self, other: Self) {
         let Self { pattern, mended, of, names, .. } = self;
         pattern.calls.extend(&other.pattern.calls);
@@ -469,7 +476,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
     }
     let mut causes: IndexMap<_, Cause<'_>> = IndexMap::new();
     for ((place, id), cause) in of_places {
-        let in_common = cause.in_common();
+        let in_common = in_common(cause.differences.iter().copied());
         match causes.entry((id, in_common.is_none().then_some(place), in_common)) {
             Entry::Occupied(mut known) => known.get_mut().extend(cause),
             Entry::Vacant(new) => drop(new.insert(cause)),
