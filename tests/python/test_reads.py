@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import tracemalloc
 from typing import Any
 
+import attrs
 import jax
 import jax.numpy as jnp
 import jitkey
 import ml_collections
 import numpy as np
-from jitkey.likeness import likeness
+from jitkey.likeness import is_made, likeness
 from jitkey.taken import attributes, items, read_by
 
 config: dict[str, Any] = {}
@@ -143,6 +145,12 @@ def test_what_is_made_alike_is_alike():
         return again
 
     assert likeness(repeated(1.0)) == likeness(repeated(1.0)) != likeness(repeated(2.0))
+    # Values of a library's, and what is made of them.
+    spec, other = jax.sharding.PartitionSpec("x"), jax.sharding.PartitionSpec("y")
+    for made in (lambda spec: spec, lambda spec: (1, spec), lambda spec: [{"a": spec}], lambda spec: (Settings(1), spec)):
+        assert likeness(made(spec)) == likeness(made(spec)) != likeness(made(other))
+        assert is_made(made(spec)) == (type(made(spec)) is not list)
+    assert not is_made((array,)) and not is_made(array) and not is_made(jax.random.key(0))
     # What is too large is itself.
     large = Settings(list(range(10_000)))
     assert likeness(large) == id(large)
@@ -174,3 +182,42 @@ def test_what_the_class_of_a_variable_reads_is_the_variable(tmp_path):
     assert [reads.get("model.rate") for reads in said[:2]] == ["1.0", "2.0"]
     assert [list(reads) for reads in said[2:]] == [["model.shift", "model"]] * 3
     assert len({reads["model"] for reads in said[2:]}) == 3
+
+
+def test_what_a_slot_holds_is_read(tmp_path):
+    @attrs.define
+    class Config:
+        rate: float = 1.0
+
+    @attrs.frozen
+    class Settings:
+        width: int = 2
+        of: Any = None
+
+    config = Config()
+    step = jax.jit(lambda x: x * config.rate)
+    sized = jax.jit(lambda x, settings: x * settings.width, static_argnums=1)
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        for config.rate in (1.0, 2.0):
+            step(1.0)
+        for settings in (Settings(), Settings(), Settings(of=Settings(3))):
+            sized(1.0, settings)
+    calls = [line for line in map(json.loads, file.read_text().splitlines()) if "api" in line]
+    assert [call["call"]["reads"] for call in calls[:2]] == [{"config.rate": "1.0"}, {"config.rate": "2.0"}]
+    assert [call["missed"] != [] for call in calls[2:]] == [True, False, True]
+    objects = {name: form for call in calls for name, form in call.get("objects", {}).items()}
+    given = [objects[call["call"]["args"][1]["ref"]]["new"]["fields"] for call in calls[2:] if "call" in call]
+    assert [(fields["width"], fields["of"] is None) for fields in given] == [(2, True), (2, True), (2, False)]
+
+
+def test_what_is_large_is_not_looked_at_in_each_call(tmp_path):
+    table = {i: 1.0 for i in range(100_000)}
+    step = jax.jit(lambda x: x * len(table))
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        step(1.0)
+        tracemalloc.start()
+        step(1.0)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 100_000

@@ -8,9 +8,12 @@ import functools
 import types
 from typing import Any
 
+import jax
 import numpy as np
+from jax.sharding import PartitionSpec
 
-from .source import NOTHING, closed_over, is_of_dataclasses, stored
+from .equality import hash_of
+from .source import NOTHING, closed_over, is_generated, stored
 from .texts import is_plain
 
 LOOKED_AT = 512
@@ -26,13 +29,26 @@ class _TooMuch(Exception):
 
 def is_made(value: Any) -> bool:
     """Whether it is made of functions and settings, and told from others by these: a function, a named tuple of such, a dataclass whose
-    `==` is that of its fields, and that has a hash."""
+    `==` is that of its fields, a sharding or another value of a library's, or a tuple of such and what is plain."""
     made = type(value)
-    if made is types.FunctionType:
+    if made is types.FunctionType or _is_of_library(made):
         return True
-    if issubclass(made, tuple) and made is not tuple:
+    if made is tuple:
+        return len(value) <= LOOKED_AT and all(is_plain(part) or is_made(part) for part in value)
+    if issubclass(made, tuple):
         return any(type(part) is types.FunctionType for part in tuple.__iter__(value))
-    return dataclasses.is_dataclass(made) and is_of_dataclasses(made.__eq__) and made.__hash__ is not None
+    return dataclasses.is_dataclass(made) and is_generated(made.__eq__)
+
+
+def _is_of_library(made: type) -> bool:
+    """Whether its instances are values of jax's or flax's, compared by what they are made of, as shardings are, and no arrays."""
+    is_value = made.__eq__ is not object.__eq__ and made.__hash__ not in (object.__hash__, None)
+    # From jax 0.11 on there is one of each.
+    return (
+        (is_value or made is PartitionSpec)
+        and made.__module__.partition(".")[0] in ("jax", "jaxlib", "flax")
+        and not issubclass(made, jax.Array)
+    )
 
 
 def likeness(value: Any) -> str | int:
@@ -50,7 +66,12 @@ def _look_into(value: Any, said: list[str], known: dict[int, Any]) -> None:
     if len(said) >= LOOKED_AT:
         raise _TooMuch
     parts = _parts(value)
-    if is_plain(value) or (type(value).__module__ in ("builtins", "numpy") and isinstance(value, _ATOMS)):
+    hashed = hash_of(value) if _is_of_library(type(value)) else None
+    if type(value) is PartitionSpec:
+        said.append(repr(value))
+    elif hashed is not None:
+        said.append(f"{type(value).__name__} {hashed}")
+    elif is_plain(value) or (type(value).__module__ in ("builtins", "numpy") and isinstance(value, _ATOMS)):
         said.append(f"{type(value).__name__} {value!r}")
     elif isinstance(value, enum.Enum) or parts is None:
         # One of its kind.
@@ -76,7 +97,7 @@ def _parts(value: Any) -> list[Any] | None:
         return list((list if made is list else tuple).__iter__(value))
     if made is dict:
         return [part for item in value.items() for part in item]
-    if dataclasses.is_dataclass(made) and is_of_dataclasses(made.__eq__):
+    if dataclasses.is_dataclass(made) and is_generated(made.__eq__):
         return [stored(value, field.name, NOTHING) for field in dataclasses.fields(made) if field.compare]
     return None
 

@@ -20,14 +20,14 @@ from jax._src.tree_util import default_registry
 
 from . import parsed
 from .dtypes import dtype_name
+from .equality import compared_fields, hash_of, is_compared, is_hashed_by_identity
 from .errors import Unsupported
 from .graphs import Graphs, is_graph, is_node_def, is_split
 from .options import has_options, jit_options
 from .outside import Outside
 from .parameters import NAME, params_of
 from .record import DICTS, equal, is_axis, is_module, is_real, placement, tracer, written_aval
-from .settings import of_frozen_config
-from .source import NOTHING, body, compared, function_text, held_by, is_by_identity, is_of_dataclasses, is_outside, own_name, stored
+from .source import NOTHING, body, function_text, held_by, is_by_identity, is_outside, own_name, stored
 from .texts import LONG, has_arrays, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
@@ -127,7 +127,7 @@ class Objects(Graphs):
     def name_of(self, value: Any) -> str | None:
         """The name that the object has already. One that is found by its hash is another once that has changed."""
         known = self._by_id.get(id(value))
-        if known is None or known[1]() is not value or known[2] != _hash(value):
+        if known is None or known[1]() is not value or known[2] != hash_of(value):
             return None
         return known[0]
 
@@ -230,9 +230,9 @@ class Objects(Graphs):
             return self._mapping(value)
         if type(value) is jax.sharding.PartitionSpec and all(axis is None or is_axis(axis) for axis in value):
             return {"partition_spec": list(value)}
-        if not type(value).__weakrefoffset__ and (fields := _compared_fields(value)) is not None:
+        if not type(value).__weakrefoffset__ and (fields := compared_fields(value)) is not None:
             return self._record(value, fields)
-        if not type(value).__weakrefoffset__ and _is_compared(value) and equal(value, value):
+        if not type(value).__weakrefoffset__ and is_compared(value) and equal(value, value):
             # It would have to be held to be known by its identity.
             return self._equal_to_others(value)
         name = self.name_of(value) or self._weakly(value)
@@ -265,7 +265,7 @@ class Objects(Graphs):
                 del self._by_id[key]
             self.dropped.append(name)
 
-        self._by_id[key] = (name, _held(value, gone), _hash(value))
+        self._by_id[key] = (name, _held(value, gone), hash_of(value))
 
     def _add(self, value: Any) -> str:
         name = self.fresh(own_name(value))
@@ -282,9 +282,9 @@ class Objects(Graphs):
             self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__), **_statics(value)}}
         elif type(value) is functools.partial and type(value.func) is type(A_JIT) and (form := self._bound(value)) is not None:
             self.objects[name] = form
-        elif (fields := _compared_fields(value)) is not None:
+        elif (fields := compared_fields(value)) is not None:
             self.objects[name] = self._record(value, fields)
-        elif _is_compared(value):
+        elif is_compared(value):
             self.objects[name] = self._equal_to_others(value)
         else:
             params = self._params(value) if callable(value) and not isinstance(value, type) else {}
@@ -324,7 +324,7 @@ class Objects(Graphs):
 
     def as_called(self, value: Any) -> Any:
         """The value, as one that is called, if it can be: a dataclass is no mere record then."""
-        if callable(value) and self.name_of(value) is None and _compared_fields(value) is not None:
+        if callable(value) and self.name_of(value) is None and compared_fields(value) is not None:
             name = self.fresh(own_name(value))
             self.objects[name] = self._equal_to_others(value)
             self._keep(value, name)
@@ -338,7 +338,7 @@ class Objects(Graphs):
     def _equal_to_others(self, value: Any) -> dict[str, Any]:
         """An instance whose value says which others it is equal to."""
         key, hashed = (type(value), 0), "identity"
-        if not _is_hashed_by_identity(value):
+        if not is_hashed_by_identity(value):
             try:
                 key, hashed = (type(value), hash(value)), "value"
             except TypeError:  # It can't be hashed: it is compared with all of its class.
@@ -456,67 +456,6 @@ def _held(value: Any, gone: Callable[[Any], None] | None = None) -> Callable[[],
         return weakref.ref(value, gone)
     except TypeError:
         return lambda: value
-
-
-def _hash(value: Any) -> int | None:
-    """What an object is found by whose class says so."""
-    if type(value).__hash__ in (object.__hash__, None) or has_arrays(value):
-        return None
-    try:
-        return hash(value)
-    except Exception:  # It runs the program's own code.
-        return None
-
-
-def _is_compared(value: Any) -> bool:
-    """Whether the object's class says what it is equal to, and its arrays don't: to compare those is to run a program of
-    jax's, which a recording must not."""
-    if type(value).__eq__ is object.__eq__ or has_arrays(value):
-        return False
-    return not _is_hashed_by_identity(value) or _equals_its_like(value)
-
-
-def _is_hashed_by_identity(value: Any) -> bool:
-    """Whether what looks for the object by its hash finds itself alone, whatever its `==` says."""
-    try:
-        return hash(value) in (id(value), object.__hash__(value))
-    except Exception:  # It runs the program's own code.
-        return False
-
-
-def _equals_its_like(value: Any) -> bool:
-    """Whether `==` of the object's class looks at what it holds: at its attributes, in another instance."""
-    made = type(value)
-    if made.__new__ is not object.__new__ or hasattr(made, "__del__") or (held := held_by(value)) is None:
-        return True
-    like = object.__new__(made)
-    object.__getattribute__(like, "__dict__").update(held)
-    return equal(value, like)
-
-
-def _compared_fields(value: Any) -> dict[str, Any] | None:
-    """The fields of a dataclass whose `==` is the one that `dataclasses` makes, and whose hash is that of all of them, or of a config of
-    ml_collections that is frozen; else None."""
-    made = type(value)
-    if (config := of_frozen_config(value)) is not None:
-        return config if all(type(name) is str and NAME.match(name) for name in config) else None
-    params = getattr(made, "__dataclass_params__", None)
-    if params is None or not (params.frozen or params.unsafe_hash) or is_module(value):
-        return None
-    fields = dataclasses.fields(value)
-    if not all(field.name in compared(made) and field.hash is None and NAME.match(field.name) for field in fields):
-        return None
-    parts = {field.name: stored(value, field.name, NOTHING) for field in fields}
-    if any(part is NOTHING or isinstance(part, np.ndarray) or has_arrays(part) for part in parts.values()):
-        return None
-    if not is_of_dataclasses(made.__hash__):
-        # A library can stand around it: what flax.linen does to the methods of its Modules.
-        try:
-            if hash(value) != hash(tuple(parts.values())):
-                return None
-        except Exception:  # It runs the program's own code.
-            return None
-    return parts
 
 
 def _literal(value: Any) -> Any:

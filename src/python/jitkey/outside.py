@@ -14,7 +14,7 @@ from typing import Any
 
 from .instructions import instructions, takes_its_form
 from .likeness import is_made
-from .settings import is_namespace, is_of_the_program
+from .settings import is_namespace
 from .source import (
     NOTHING,
     body,
@@ -23,6 +23,7 @@ from .source import (
     held_by,
     is_jitted,
     is_of_program,
+    is_of_the_program,
     is_program,
     is_wrapper,
     positional,

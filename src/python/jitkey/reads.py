@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import jax
@@ -210,14 +210,17 @@ def _token(part: Any) -> Any:
         return type(part), repr(part)
     if type(part) is types.MethodType:
         return f"{id(part.__self__)} {id(part.__func__)}"
-    if type(part) in CONTAINERS and _is_plain_within(part, WITHIN) and len(text := repr(part)) <= WHOLE:
+    if type(part) in CONTAINERS and _holds_only(is_plain, part, WITHIN) and len(text := repr(part)) <= WHOLE:
         return type(part), text
-    return likeness(part) if is_made(part) else id(part)
+    is_alike = is_made(part) or (type(part) in (list, dict) and _holds_only(is_made, part, WITHIN))
+    return likeness(part) if is_alike else id(part)
 
 
-def _is_plain_within(part: Any, depth: int) -> bool:
-    """Whether it is plain, or holds little else."""
+def _holds_only(is_one: Callable[[Any], bool], part: Any, depth: int) -> bool:
+    """Whether it is such or plain, or holds little else."""
     if type(part) not in (*CONTAINERS, tuple):
-        return is_plain(part)
+        return is_plain(part) or is_one(part)
+    if depth == 0 or len(part) > ITEMS:
+        return False
     held = [*part.keys(), *part.values()] if isinstance(part, dict) else part
-    return depth > 0 and len(part) <= ITEMS and all(_is_plain_within(item, depth - 1) for item in held)
+    return all(_holds_only(is_one, item, depth - 1) for item in held)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import types
 from typing import Any
 
-from .source import NOTHING, held_by, is_of_program, of_class, stored
+from .source import NOTHING, held_by, is_of_the_program, of_class, stored
 
 _CONFIGS = {
     ("absl", "FlagValues"): "__flags",
@@ -53,15 +52,6 @@ def of_namespace(value: Any, name: str) -> Any:
 def is_namespace(value: Any) -> bool:
     """Whether it is a class or a module."""
     return isinstance(value, (type, types.ModuleType))
-
-
-def is_of_the_program(value: Any) -> bool:
-    """Whether a class or a module is the program's, and no library's."""
-    module = value if isinstance(value, types.ModuleType) else sys.modules.get(str(stored(value, "__module__")))
-    if module is None:
-        return False
-    file = stored(module, "__file__")
-    return is_of_program(file) if isinstance(file, str) else module.__name__ == "__main__"
 
 
 def _library(made: type) -> str:

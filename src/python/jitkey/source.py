@@ -11,6 +11,7 @@ import re
 import sys
 import sysconfig
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,12 +28,28 @@ LIBRARY = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, os.path.dirn
 
 
 def held_by(value: Any) -> dict[str, Any] | None:
-    """What an object holds; what a property or its `__getattr__` would do is the program's own code."""
+    """What an object holds, that of a class of the program's in its slots, too; what a property or its `__getattr__` would do is the
+    program's own code."""
     try:
         held = object.__getattribute__(value, "__dict__")
     except AttributeError:
-        return None
+        return _in_slots(value)
     return held if type(held) is dict else None
+
+
+_slots: weakref.WeakKeyDictionary[type, dict[str, Any]] = weakref.WeakKeyDictionary()
+"""Those of classes, by name."""
+
+
+def _in_slots(value: Any) -> dict[str, Any] | None:
+    made = type(value)
+    slots = _slots.get(made)
+    if slots is None:
+        own = [type.__getattribute__(base, "__dict__") for base in reversed(_bases(made))] if is_of_the_program(made) else []
+        slots = {name: found for held in own for name, found in held.items() if type(found) is types.MemberDescriptorType}
+        _slots[made] = slots
+    # What isn't set yet is not there.
+    return {name: part for name, slot in slots.items() if (part := _got(slot, value, made, NOTHING)) is not NOTHING} if slots else None
 
 
 def stored(value: Any, name: str, default: Any = None) -> Any:
@@ -366,6 +383,15 @@ def is_of_program(file: str) -> bool:
     return not (_is_hook(file) or _IN_PACKAGES.match(file) or file.startswith(_INSTALLED))
 
 
+def is_of_the_program(value: Any) -> bool:
+    """Whether a class or a module is the program's, and no library's."""
+    module = value if isinstance(value, types.ModuleType) else sys.modules.get(str(stored(value, "__module__")))
+    if module is None:
+        return False
+    file = stored(module, "__file__")
+    return is_of_program(file) if isinstance(file, str) else module.__name__ == "__main__"
+
+
 def is_of_python(file: str) -> bool:
     """Whether a file of that name is one of Python's own library."""
     return file.startswith(_INSTALLED) and not _IN_PACKAGES.match(file)
@@ -442,10 +468,13 @@ def _is_hook(file: str) -> bool:
 
 
 def compared(made: type) -> frozenset[str]:
-    """The fields that the `__eq__` of a dataclass looks at, if it is the one that `dataclasses` makes."""
-    if not dataclasses.is_dataclass(made) or not is_of_dataclasses(made.__eq__):
+    """The fields that the `__eq__` of a dataclass looks at, or of a class of attrs, if it is the one that these make."""
+    if not is_generated(made.__eq__):
         return frozenset()
-    return frozenset(field.name for field in dataclasses.fields(made) if field.compare)
+    of_attrs: Any = getattr(made, "__attrs_attrs__", ())
+    of_dataclass = dataclasses.fields(made) if dataclasses.is_dataclass(made) else ()
+    names = [field.name for field in of_attrs if field.eq is True and field.eq_key is None]
+    return frozenset(names + [field.name for field in of_dataclass if field.compare])
 
 
 def closed_over(function: types.FunctionType) -> dict[str, Any]:
@@ -457,6 +486,7 @@ def closed_over(function: types.FunctionType) -> dict[str, Any]:
     return found
 
 
-def is_of_dataclasses(method: Any) -> bool:
-    """Whether `dataclasses` made the method: its code is in no file."""
-    return getattr(getattr(method, "__code__", None), "co_filename", None) == "<string>"
+def is_generated(method: Any) -> bool:
+    """Whether `dataclasses` or attrs made the method: its code is in no file."""
+    file = str(getattr(getattr(method, "__code__", None), "co_filename", ""))
+    return file == "<string>" or file.startswith("<attrs generated ")
