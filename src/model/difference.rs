@@ -136,7 +136,7 @@ const SPELLING: &str = "spelling of the sharding";
 const EXPLICIT_SPEC: &str = "spec over explicit axes";
 
 /// The components that say how arguments are passed.
-const FORM: [&str; 4] = [POSITIONAL, KEYWORDS, NAMES, STATIC_POSITIONS];
+pub(super) const FORM: [&str; 4] = [POSITIONAL, KEYWORDS, NAMES, STATIC_POSITIONS];
 const NAMES: &str = "argument names";
 const POSITIONAL: &str = "number of positional arguments";
 const KEYWORDS: &str = "keyword names";

@@ -1,6 +1,6 @@
 //! How far a key is from another one: the call whose key is nearest is the one to compare with.
 
-use super::difference::{ABSENT, ARGUMENT, Difference, STATIC_ARGUMENT, STATIC_OR_TRACED, STATIC_VALUE};
+use super::difference::{ABSENT, ARGUMENT, Difference, FORM, STATIC_ARGUMENT, STATIC_OR_TRACED, STATIC_VALUE};
 use super::parts::X64;
 
 /// What is built otherwise, and each leaf in it, says more than a leaf that differs in its dtype and how weak that is: of a container
@@ -8,11 +8,12 @@ use super::parts::X64;
 const BUILT_OTHERWISE: usize = 3;
 
 /// How far two keys are from each other that differ so, with so many leaves in parts that can't be compared. How wide numbers are
-/// follows from the flag where that differs.
+/// follows from the flag where that differs. How arguments are passed is one thing, in whatever it shows.
 pub(super) fn distance(found: &[Difference], incomparable: usize) -> usize {
     let is_flagged = found.iter().any(|found| found.component == X64);
     let own = found.iter().filter(|found| !(is_flagged && found.is_of_width()));
-    own.map(weight).sum::<usize>() + BUILT_OTHERWISE * incomparable
+    let (of_form, own): (Vec<_>, Vec<_>) = own.partition(|found| FORM.contains(&&*found.component));
+    own.into_iter().map(weight).sum::<usize>() + usize::from(!of_form.is_empty()) + BUILT_OTHERWISE * incomparable
 }
 
 /// How much a difference says. An object of another class is further away than one of the same, what is over no mesh than what is

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import logging
 import tracemalloc
+import warnings
 from typing import Any
 
 import attrs
@@ -14,6 +15,9 @@ import jax.numpy as jnp
 import jitkey
 import ml_collections
 import numpy as np
+from jax import debug, pure_callback
+from jax.experimental import io_callback
+from jitkey.instructions import instructions
 from jitkey.likeness import is_made, likeness
 from jitkey.taken import attributes, items, read_by
 
@@ -118,6 +122,40 @@ def test_what_is_only_printed_is_not_taken():
 
     assert attributes(frozenset([said.__code__]), object, "it") == {"name", "place", "early", "rate"}
     assert items(frozenset([said.__code__]), "config") == ()
+
+    def raised(it, x):
+        if x.shape[0] > it.most:
+            warnings.warn(f"{it.name} is large", stacklevel=2)
+            raise ValueError(f"more than {it.limit}") from it.error
+        return x
+
+    assert attributes(frozenset([raised.__code__]), object, "it") == {"most"}
+    # pytest writes asserts otherwise.
+    asserted = compile("assert x.ndim == it.ndim, f'at {it.step}'", "asserts.py", "exec")
+    assert [step.argval for step in instructions(asserted) if step.opname == "LOAD_ATTR"] == ["ndim", "ndim"]
+
+
+def test_what_runs_later_is_not_taken():
+    def step(it, x):
+        def noted(v):
+            it.seen.append(it.epoch)
+
+        def used(v):
+            return v * it.rate
+
+        jax.debug.callback(noted, x * it.scale)
+        debug.callback(lambda v: it.seen.append((it.time, v)), used(x), ordered=True)
+        return io_callback(lambda v: it.later, x, x) + pure_callback(used, x, x)
+
+    assert attributes(frozenset([step.__code__]), object, "it") == {"scale", "rate"}
+
+
+def test_what_has_the_form_of_another_takes_that_alone():
+    def zeros(it, x):
+        return jnp.zeros_like(it.weights), jax.tree.map(jnp.ones_like, it.params), jnp.dot(x, it.bias), jnp.zeros_like(config["w"])
+
+    assert attributes(frozenset([zeros.__code__]), object, "it") == {"bias"}
+    assert items(frozenset([zeros.__code__]), "config") == ()
 
 
 def test_what_is_made_alike_is_alike():

@@ -573,7 +573,7 @@ fn what_is_asked_for_is_of_the_options() {
     assert!(explained.calls[1].is_predicted(), "{explained:#?}");
     let (found, causes) = said(&explained);
     assert_eq!(found, ["shardings: [] was [in_shardings=P(x) over x: 2 on [0, 1]]"]);
-    assert_eq!(causes, ["other-options"]);
+    assert_eq!(causes, ["other-options"], "{explained:#?}");
 }
 
 /// NumPy's bool is no weaker than Python's, and a nan among the leaves of a partition no object without an `==`.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import dis
 import functools
 import itertools
 import types
+from collections.abc import Sequence
 from typing import Any
 
 KEY = 16
@@ -18,16 +20,58 @@ LOGS = frozenset({"critical", "debug", "error", "exception", "info", "log", "war
 """What loggers do that returns nothing."""
 
 
+_LIKE = frozenset({"empty_like", "ones_like", "zeros_like"})
+"""The functions that look at the shape and the dtype of what they are given alone."""
+
+
 @functools.lru_cache(maxsize=1024)
 def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
-    """Those of the code, without the statements that print or log: what these read is in no program."""
-    steps, found, at = [*dis.get_instructions(written)], list[dis.Instruction](), 0
-    while at < len(steps):
-        length = _length_of_message(steps, at)
-        if length == 0:
-            found.append(steps[at])
-        at += max(length, 1)
-    return tuple(found)
+    """Those of the code, without what it prints, logs or raises: what is read for that is in no program."""
+    steps = [*dis.get_instructions(written)]
+    unseen: set[int] = set()
+    for at in range(len(steps)):
+        unseen.update(range(at, at + _length_of_message(steps, at)), range(at - _length_of_error(steps, at), at))
+    return tuple(step for at, step in enumerate(steps) if at not in unseen)
+
+
+@functools.lru_cache(maxsize=1024)
+def functions_in(written: types.CodeType) -> tuple[types.CodeType, ...]:
+    """The functions in the code that can run when it is traced: those that are only given to a callback see what is there later."""
+    steps = instructions(written)
+    given = [step for at, step in enumerate(steps) if _is_given_to_callback(steps, at)]
+    times = collections.Counter(name for step in steps for name in _names_loaded(step))
+    times.subtract(collections.Counter(name for step in given for name in _names_loaded(step)[:1]))
+    later: set[types.CodeType] = set()
+    for at, step in enumerate(steps):
+        if isinstance(step.argval, types.CodeType):
+            # Before it is what it closes over, and after it what makes it a function.
+            before = next((i for i in range(at, 0, -1) if not _closes_over(steps[i - 1])), at)
+            after = next((one for one in steps[at + 1 : at + 5] if one.opname in ("STORE_FAST", "STORE_DEREF")), None)
+            is_named = after is not None and after.argval in times and times[after.argval] == 0
+            if _is_given_to_callback(steps, before) or is_named:
+                later.add(step.argval)
+    return tuple(part for part in written.co_consts if isinstance(part, types.CodeType) and part not in later)
+
+
+def _is_given_to_callback(steps: tuple[dis.Instruction, ...], at: int) -> bool:
+    """Whether the instruction there begins the first argument of what calls that with the program."""
+    before = _before(steps, at)
+    return before == ["debug", "callback"] or before[-1:] in (["io_callback"], ["pure_callback"])
+
+
+def _before(steps: Sequence[dis.Instruction | None], at: int) -> list[Any]:
+    """What the two instructions before load or take."""
+    return [step.argval for step in steps[max(at - 3, 0) : at] if step is not None and step.opname != "PUSH_NULL"][-2:]
+
+
+def _closes_over(step: dis.Instruction) -> bool:
+    return step.opname in ("LOAD_CLOSURE", "BUILD_TUPLE") or step.opname.startswith("LOAD_FAST")
+
+
+def _names_loaded(step: dis.Instruction) -> tuple[str, ...]:
+    if not step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "STORE_FAST_LOAD_FAST")):
+        return ()
+    return step.argval if isinstance(step.argval, tuple) else (step.argval,)
 
 
 def _length_of_message(steps: list[dis.Instruction], at: int) -> int:
@@ -35,18 +79,42 @@ def _length_of_message(steps: list[dis.Instruction], at: int) -> int:
     first, *following = steps[at : at + 2]
     if first.opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
         return 0
-    is_logger = "log" in first.argval.lower() and any(step.argval in LOGS for step in following)
+    is_logger = ("log" in first.argval.lower() or first.argval == "warnings") and any(step.argval in LOGS for step in following)
     if not is_logger and first.argval != "print":
         return 0
     depth = 0
     for count, step in enumerate(itertools.islice(steps, at, None), 1):
-        if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
+        if _jumps(step):
             # What it says depends on something.
             return 0
         depth += dis.stack_effect(step.opcode, step.arg)
         if depth <= 0:
             return count if step.opname == "POP_TOP" else 0
     return 0
+
+
+def _length_of_error(steps: list[dis.Instruction], at: int) -> int:
+    """So many of the instructions before make what is raised there; none if nothing is."""
+    if steps[at].opname != "RAISE_VARARGS":
+        return 0
+    left = steps[at].arg or 0
+    for count, step in enumerate(reversed(steps[:at]), 1):
+        if left <= 0 or _jumps(step):
+            return 0
+        left -= dis.stack_effect(step.opcode, step.arg)
+        if left == 0:
+            return count
+    return 0
+
+
+def _jumps(step: dis.Instruction) -> bool:
+    return step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
+
+
+def is_given_for_its_form(steps: Sequence[dis.Instruction | None], at: int) -> bool:
+    """Whether what is loaded there is given to a function that looks at the form of it alone, or of all that is in it."""
+    function = _before(steps, at)[-1:]
+    return isinstance(next(iter(function), None), str) and not _LIKE.isdisjoint(function)
 
 
 def takes_its_form(step: dis.Instruction | None) -> bool:

@@ -322,12 +322,17 @@ class Objects(Graphs):
         self.used.add(name)
         return {"ref": name}
 
-    def as_called(self, value: Any) -> Any:
-        """The value, as one that is called, if it can be: a dataclass is no mere record then."""
-        if callable(value) and self.name_of(value) is None and compared_fields(value) is not None:
+    def as_called(self, value: Any, *, is_whole: bool = False) -> Any:
+        """The value, as one that is called, if it can be: a dataclass is no mere record then, nor a node one if it is looked at as a
+        whole and compared by its identity."""
+        if not callable(value) or self.name_of(value) is not None:
+            return value
+        if compared_fields(value) is not None:
             name = self.fresh(own_name(value))
             self.objects[name] = self._equal_to_others(value)
             self._keep(value, name)
+        elif is_whole and dataclasses.is_dataclass(value) and is_by_identity(type(value)):
+            self._weakly(value)
         return value
 
     def _record(self, value: Any, fields: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .instructions import instructions, takes_its_form
+from .instructions import functions_in, instructions, is_given_for_its_form, takes_its_form
 from .likeness import is_made
 from .settings import is_namespace
 from .source import (
@@ -20,6 +20,7 @@ from .source import (
     body,
     closed_over,
     function_text,
+    has_public,
     held_by,
     is_jitted,
     is_of_program,
@@ -58,6 +59,9 @@ class Outside:
         try:
             inner = body(function)
             read = {name: value for name, value in (_read(inner) | _given(function)).items() if value is not inner}
+            if isinstance(inner, types.FunctionType) and not is_program(inner.__code__) and not has_public(function):
+                # What jax itself makes of a jaxpr and other functions has no name in the program.
+                read = {name: value for name, value in read.items() if is_plain(value) or is_array(value)}
             said = {name: text for name, value in read.items() if (text := self._said(value)) is not None}
             return said | _within({name: value for name, value in read.items() if name not in said or not _is_said_whole(value)})
         except Exception:  # What is looked at raises.
@@ -149,10 +153,11 @@ def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[st
     of_module, free, its_own, left = set[str](), set[str](), set[str](), [written]
     while left:
         one = left.pop()
-        left += [part for part in one.co_consts if isinstance(part, types.CodeType)]
+        left += functions_in(one)
         steps = instructions(one)
-        for step, following in zip(steps, (*steps[1:], None), strict=True):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not takes_its_form(following):
+        for at, (step, following) in enumerate(zip(steps, (*steps[1:], None), strict=True)):
+            is_form = is_given_for_its_form(steps, at) or takes_its_form(following)
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not is_form:
                 (free if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
             elif step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
                 its_own.add(step.argval)

@@ -463,7 +463,8 @@ class Recording:
         numbers, names = wrapped.statics(args)
         if not all(map(NAME.match, kwargs)):
             raise Unsupported("recording a keyword that isn't ASCII")
-        value, static, function = self._objects.value, self._objects.static, self._objects.as_called(wrapped.function())
+        value, static = self._objects.value, self._objects.static
+        function = self._objects.as_called(wrapped.function(), is_whole=not wrapped.is_partition)
         dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
         with contextlib.suppress(Exception):  # What is looked at raises.
             self._reads.look_into(wrapped, args, kwargs)

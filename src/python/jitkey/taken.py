@@ -12,7 +12,20 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .instructions import FORMS, constant_of, instructions, is_copy, is_set, is_subscript, loaded, names_set, sets_an_item, takes_its_form
+from .instructions import (
+    FORMS,
+    constant_of,
+    functions_in,
+    instructions,
+    is_copy,
+    is_given_for_its_form,
+    is_set,
+    is_subscript,
+    loaded,
+    names_set,
+    sets_an_item,
+    takes_its_form,
+)
 from .seen import Met, inside, marked
 from .source import NOTHING, body, is_of_python, of_class, stored
 from .texts import is_array
@@ -41,7 +54,7 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
             continue
         seen.add(one)
         # A function in it has the parameter from around, unless one of its own has the name.
-        left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
+        left += [(part, holders - set(_params(part))) for part in functions_in(one)]
         if len(holders) == 1:
             own |= _set_by(one, holders)
         for attribute in _taken_of(one, holders) - found:
@@ -59,7 +72,7 @@ def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | No
     left = [(one, frozenset([name])) for one in written]
     while left:
         one, holders = left.pop()
-        left += [(part, holders - set(_params(part))) for part in one.co_consts if isinstance(part, types.CodeType)]
+        left += [(part, holders - set(_params(part))) for part in functions_in(one)]
         taken |= _taken_of(one, holders)
     found = {path for path in taken if path.startswith("[")}
     return tuple(sorted(found)) if taken - found <= _WRITES | {"get"} else None
@@ -149,8 +162,8 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         if path is None:
             continue
         asked = constant_of(steps[at + 1])
-        if not path and is_copy(steps[at + 1]):
-            # An attribute of it is set to something that is made of that.
+        if is_given_for_its_form(steps, at) or (not path and is_copy(steps[at + 1])):
+            # Its form alone is taken, or an attribute of it is set to something that is made of that.
             continue
         if at > 0 and loaded(steps[at - 1]) == "getattr" and isinstance(asked, str):
             taken.add(f"{path}.{asked}" if path else asked)

@@ -171,7 +171,9 @@ def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str], *, is_given:
     fun = function_of(wrapper)
     inner, written = body(fun), code(fun)
     of_library = written is not None and not is_program(written)
-    if fun is None or (of_library and not is_given and not has_public(fun) and not (is_made(inner) and is_called_by_program())):
+    # What `jax.vjp` returns is an object of jax's from 0.8 on, and `call` of what was exported a method of one.
+    is_made_there = is_made(inner) or isinstance(fun, types.MethodType) or not isinstance(inner, types.FunctionType)
+    if fun is None or (of_library and not is_given and not has_public(fun) and not (is_made_there and is_called_by_program())):
         return None
     name = own_name(inner)
     by = transformations(fun)
