@@ -39,6 +39,10 @@ pub struct Cause {
     /// What to do besides, where a number that such a function reads from outside is another; `{numbers}` is what it calls them.
     #[serde(default)]
     pub fix_numbers: Option<String>,
+    /// The same, where a number without a fraction, a bool or a text is another, which can decide what is traced; `{choices}` is what it
+    /// calls them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix_choices: Option<String>,
     /// The same, where an array that it reads has another shape or dtype; `{arrays}` is what it calls them.
     #[serde(default)]
     pub fix_arrays: Option<String>,

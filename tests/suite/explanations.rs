@@ -304,6 +304,30 @@ fn wrappers_one_after_the_other_are_one_function(
     assert_eq!((alike, is_said), (vec![1; kept], kept > 0), "{explained:#?}");
 }
 
+/// What a function that is made anew closes over becomes an argument, but for what can decide what is traced.
+#[rstest]
+#[case::fraction("-0.05", "-0.25", None)]
+#[case::width("4", "8", Some("Where of decides a shape, a branch"))]
+#[case::flag("True", "False", Some("Where of decides a shape, a branch"))]
+#[case::mode("'train'", "'eval'", Some("Where of decides a shape, a branch"))]
+fn what_decides_what_is_traced_is_no_argument(
+    #[case] before: &str,
+    #[case] after: &str,
+    #[case] expected: Option<&str>,
+) {
+    let of = |(wrapper, reads): (usize, &str)| {
+        let call = line("jax.jit", "1", "", TRACED).replace("step_1", &format!("step_{wrapper}"));
+        let news = format!(
+            r#""objects": {{"step_{wrapper}": {{"def": {{"name": "step at a.py:1"}}}}}}, "outside": {{"step_{wrapper}": {{"of": "{reads}"}}}}"#
+        );
+        call.replacen('{', &format!("{{{news}, "), 1)
+    };
+    let explained = explained(&[of((1, before)), of((2, after))]);
+    let fix = &explained.calls[1].advice[0].as_ref().unwrap().fix;
+    assert!(fix.contains("as arguments") && expected.is_none_or(|says| fix.contains(says)), "{fix}");
+    assert_eq!(fix.contains("functools.cache"), expected.is_some(), "{fix}");
+}
+
 /// What doesn't matter stays as it is in the repaired call.
 #[test]
 fn a_repair_changes_what_matters() {
