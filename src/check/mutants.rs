@@ -116,6 +116,9 @@ fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt) -> Result<(Camp
         spec.newest_profile(implementation).ok_or_else(|| format!("there is no profile of {implementation}"))?;
     let version: Version = profile.versions.lowest();
     let generator = Generator::new(spec, &profile.profile, &version, |_| true).expect("there is a profile");
+    if generator.rules().len() == 0 {
+        return Err(format!("no rule speaks of {implementation}"));
+    }
     let campaign = Campaign {
         spec,
         generator,

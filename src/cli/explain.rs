@@ -38,9 +38,13 @@ impl Explain {
         let explained = Recording::read(&content).and_then(|recording| Explained::of(recording, spec));
         let explained = explained.map_err(|error| wrong(&error))?;
         if let Some(number) = self.case {
+            if number > explained.calls.len() {
+                return Err(wrong(&format!("there is no call {number}; the last one is {}", explained.calls.len())));
+            }
             let cases = explained.cases(number, spec).ok_or_else(|| {
                 wrong(&format!(
-                    "call {number} is not explained by an earlier one, or is too unlike it to be tried alone"
+                    "call {number} is not explained by an earlier one, or can't be made a case: it is too unlike that one, or a \
+                     case's function can't return what its options ask for"
                 ))
             })?;
             print(&text::to_yaml(&cases));

@@ -34,7 +34,7 @@ impl Generate {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
         let (api, version) = match self.of.split_once('@') {
             Some((api, version)) => (api, version.to_owned()),
-            None => (self.of.as_str(), version_of(None, &CaseFile::bare(&self.of, Case::default()))),
+            None => (self.of.as_str(), version_of(None, &CaseFile::bare(&self.of, Case::default()), spec)),
         };
         let (version, profile) = profile(spec, api, &version)?;
         let wanted = wanted(&self.rules)?;

@@ -93,7 +93,7 @@ fn case(tree: &serde_yaml::Value, api: Option<&str>, name: &str, place: Option<u
     if tree.get("steps").is_some() {
         let case: Case = text::from_tree(tree).map_err(|error| wrong(&error))?;
         let Some(api) = api else {
-            return Err(wrong(&"this is a bare case: say with --api which implementation it calls"));
+            return Err(wrong(&"this is a bare case: say which implementation it calls, with --api or --target"));
         };
         return Ok(CaseFile::bare(api, case));
     }

@@ -27,7 +27,8 @@ impl List {
             What::Rules => {
                 for family in &spec.families {
                     let rules: Vec<_> = spec.rules.values().filter(|rule| rule.family() == family.name).collect();
-                    print(&format!("{} ({} rules)", family.name, rules.len()));
+                    let count = if rules.len() == 1 { "rule" } else { "rules" };
+                    print(&format!("{} ({} {count})", family.name, rules.len()));
                     for rule in rules {
                         print(&format!("  {:<40}  {}", rule.id, rule.says));
                     }

@@ -187,9 +187,13 @@ fn style() -> Style {
 
 /// Prints to stdout; a reader that went away ends the program quietly, as it does other programs.
 fn print(text: &str) {
-    use std::io::Write;
-    if writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')).is_err() {
-        std::process::exit(0);
+    use std::io::{ErrorKind, Write};
+    if let Err(error) = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')) {
+        if error.kind() == ErrorKind::BrokenPipe {
+            std::process::exit(0);
+        }
+        eprintln!("{}", shown(&CliError::Usage(format!("stdout can't be written: {error}"))));
+        std::process::exit(2);
     }
 }
 

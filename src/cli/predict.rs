@@ -9,7 +9,7 @@ use super::{CliError, End, input, print, refused};
 use crate::case::{Behaviour, text};
 use crate::model::{Difference, ModelError, Simulation};
 use crate::spec::{CaseFile, Profile, Spec, Version};
-use crate::target::environment;
+use crate::target::newest;
 
 /// Predict the verdicts of cases, as JSON lines.
 #[derive(Debug, Args)]
@@ -43,9 +43,10 @@ struct Line<'l> {
 
 impl Predict {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
-        let mut end = End::Well;
+        let (mut end, mut count) = (End::Well, 0);
         for file in &self.files {
             for case in input::cases(file, self.api.as_deref())? {
+                count += 1;
                 end = end.max(match case {
                     Ok(mut case) => {
                         if let Some(api) = self.api.as_ref().filter(|api| **api != case.api) {
@@ -60,12 +61,12 @@ impl Predict {
                 });
             }
         }
-        Ok(end)
+        if count == 0 { Err(CliError::Usage("there is no case in that".to_owned())) } else { Ok(end) }
     }
 
     /// The line of a case, and whether it is as expected, if anything is.
     fn line(&self, spec: &Spec, file: &CaseFile) -> Result<(String, bool), CliError> {
-        let version = version_of(self.version.as_deref(), file);
+        let version = version_of(self.version.as_deref(), file, spec);
         let (parsed, profile) = profile(spec, &file.api, &version)?;
         let expected = file.expect.as_ref().and_then(|expect| expect.at(&parsed));
         let mut line = Line {
@@ -106,8 +107,8 @@ fn simulate(file: &CaseFile, profile: &Profile) -> Result<(Vec<Behaviour>, Vec<V
 }
 
 /// The version asked for, the case's own, or the newest.
-pub(super) fn version_of(asked: Option<&str>, file: &CaseFile) -> String {
-    let newest = || environment::newest(&file.api).unwrap_or_default();
+pub(super) fn version_of(asked: Option<&str>, file: &CaseFile, spec: &Spec) -> String {
+    let newest = || newest(&file.api, spec).unwrap_or_default();
     asked.map(str::to_owned).or_else(|| file.version.clone()).unwrap_or_else(newest)
 }
 
@@ -122,11 +123,7 @@ pub(super) fn profile<'s>(spec: &'s Spec, api: &str, version: &str) -> Result<(V
         Some(profile) => Ok((parsed, profile)),
         None => Err(CliError::Usage(format!(
             "there is no profile of {api} {version}; there are those of {}",
-            spec.profiles
-                .iter()
-                .map(|known| format!("{} {}", known.profile, known.versions))
-                .collect::<Vec<_>>()
-                .join(", ")
+            spec.versions_of(api)
         ))),
     }
 }

@@ -32,17 +32,22 @@ impl Replay {
         let limits = Limits { crashes: None, ..self.running.limits() };
         let mut say = |line: &str| eprintln!("{line}");
         let mut target = open(spec, &name, self.running.python.as_ref(), limits, &mut say)?;
-        let mut end = End::Well;
+        let (mut end, mut is_run) = (End::Well, false);
         let api = target.about().implementation.clone();
         for file in &self.files {
             for case in input::cases(file, Some(&api))? {
+                is_run |= case.as_ref().is_ok_and(|case| case.api == api);
                 end = end.max(match case {
                     Ok(case) => self.case(spec, &case, target.as_mut())?,
                     Err(error) => refused(&error),
                 });
             }
         }
-        Ok(end)
+        // That nothing differs is no news where nothing was run.
+        match end {
+            End::Well if !is_run => Err(CliError::Usage(format!("there is no case about {api} in that"))),
+            end => Ok(end),
+        }
     }
 
     fn case(&self, spec: &Spec, file: &CaseFile, target: &mut (dyn Target + '_)) -> Result<End, CliError> {

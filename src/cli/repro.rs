@@ -31,8 +31,9 @@ pub(super) struct Repro {
 
 impl Repro {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
-        let cases = input::cases(&self.file, None)?.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let target = self.target.as_deref().map(str::parse).transpose()?;
+        let target: Option<TargetName> = self.target.as_deref().map(str::parse).transpose()?;
+        let api = target.as_ref().and_then(|target| target.parts().0);
+        let cases = input::cases(&self.file, api)?.into_iter().collect::<Result<Vec<_>, _>>()?;
         if let ([case], output) = (&cases[..], &self.output) {
             let text = self.script(spec, case, target.as_ref())?.map_err(|error| wrong(case, &error))?;
             match output {
@@ -77,7 +78,7 @@ impl Repro {
             None => (file.api.clone(), None),
         };
         let is_own = implementation == file.api;
-        let version = version.unwrap_or_else(|| version_of(None, file));
+        let version = version.unwrap_or_else(|| version_of(None, file, spec));
         let (parsed, profile) = profile(spec, &implementation, &version)?;
         let outcome = file.expect.as_ref().filter(|_| is_own).and_then(|expect| expect.at(&parsed));
         if outcome.is_none() && target.is_none() && file.expect.is_some() {
@@ -92,7 +93,9 @@ impl Repro {
             Some(calls) => calls.to_vec(),
             None => predicted().unwrap_or_default(),
         };
-        let observed = file.observed.as_deref().filter(|_| is_own);
+        // What another version did says nothing of this one.
+        let is_observed = is_own && file.version.as_ref().is_none_or(|own| *own == version);
+        let observed = file.observed.as_deref().filter(|_| is_observed);
         let stale = expected.iter().chain(observed.unwrap_or_default()).any(|call| call.stale);
         Ok(script(&Claim {
             id: &file.id,

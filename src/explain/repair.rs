@@ -47,7 +47,7 @@ impl fmt::Display for Untried {
             Self::Aside => f.write_str("the key nearest to it is of no call of the recording"),
             Self::Effect => f.write_str("the function has an effect, which the model doesn't take apart"),
             Self::Places => write!(f, "the two calls differ in more than {PLACES} places"),
-            Self::Unknown => f.write_str("the model doesn't know what a call between the two does"),
+            Self::Unknown => f.write_str("the model doesn't know what a call does that has some of each"),
             Self::Again => f.write_str("the nearest call misses, too, when it is made again"),
             Self::Missed => f.write_str("there is more that the call misses by"),
         }
@@ -208,7 +208,7 @@ impl Trial<'_> {
     /// The first call and another one, and what the model says of the other; `None` if it knows nothing of it.
     fn predicted(&self, second: &Tree) -> Option<(Case, Prediction)> {
         let case = self.case(second)?;
-        let mut simulation = Simulation::explaining(&case, self.profile).ok()?;
+        let mut simulation = Simulation::of_recording(&case, self.profile).ok()?;
         let steps: Result<Vec<Option<Prediction>>, _> = case.steps.iter().map(|step| simulation.step(step)).collect();
         let last = steps.ok()?.pop()??;
         Some((case, last))

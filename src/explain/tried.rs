@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::advice::Advisor;
 use super::{Explained, Kind, Nearest, Place, Repair, Untried, place_of, profile_of};
-use crate::case::{Case, LayerSet};
+use crate::case::{Case, LayerSet, Verdict};
 use crate::model::{Difference, behaviour};
 use crate::spec::{CaseFile, Outcome, Spec};
 
@@ -115,6 +115,10 @@ impl Explained {
         let profile = spec.profile(&call.api, &self.version)?;
         let file = |id: String, says: String, case: Case| {
             let calls = behaviour(&case, profile).ok()?;
+            // What the function of the program returned a case doesn't know, and that of a case can't be placed everywhere.
+            if calls.iter().any(|verdict| matches!(verdict.verdict, Verdict::Error(_))) {
+                return None;
+            }
             let expect = Some(Outcome { calls, when_missed: None }.into());
             let (api, version) = (call.api.clone(), Some(self.version.to_string()));
             Some(CaseFile {

@@ -93,7 +93,8 @@ pub fn summary(summary: &Summary, seconds: Option<f64>, style: Style) -> String 
     }
     let verdict = if summary.conforms() {
         let hold = if rules - silent == 1 { "rule holds" } else { "rules hold" };
-        format!("{}{} {hold} on {} pairs{}", style.good, rules - silent, grouped(summary.pairs()), style.end)
+        let pairs = if summary.pairs() == 1 { "pair" } else { "pairs" };
+        format!("{}{} {hold} on {} {pairs}{}", style.good, rules - silent, grouped(summary.pairs()), style.end)
     } else {
         let findings = summary.findings.len();
         let mut parts = Vec::new();

@@ -109,7 +109,9 @@ impl Spec {
                 _ if file.name == "contexts.yaml" => {
                     contexts = Some(loader.errors.read::<Contexts>(&reader, &[], &reader.tree))
                 }
-                _ if file.name == "flags.yaml" => flags = loader.errors.read::<Flags>(&reader, &[], &reader.tree),
+                _ if file.name == "flags.yaml" => {
+                    flags = Some(loader.errors.read::<Flags>(&reader, &[], &reader.tree))
+                }
                 _ => loader.errors.at(
                     &reader,
                     &[],
@@ -121,11 +123,8 @@ impl Spec {
             }
         }
         loader.profiles(&profiles);
-        let contexts = contexts.unwrap_or_else(|| {
-            let missing = SpecFile { name: "contexts.yaml".into(), text: String::new() };
-            loader.errors.at(&Reader::new(&missing), &[], None, "the file is missing".into(), None);
-            None
-        });
+        let contexts = contexts.unwrap_or_else(|| loader.is_missing("contexts.yaml"));
+        let flags = flags.unwrap_or_else(|| loader.is_missing("flags.yaml"));
         if let Some(contexts) = &contexts {
             loader.check(contexts);
         }
@@ -168,6 +167,13 @@ impl Spec {
     pub fn newest_profile(&self, implementation: &str) -> Option<&Profile> {
         let of_it = self.profiles.iter().filter(|profile| profile.profile == implementation);
         of_it.max_by(|a, b| a.versions.lowest().cmp(&b.versions.lowest()))
+    }
+
+    /// The versions of an implementation that have a profile, for a reader.
+    #[must_use]
+    pub fn versions_of(&self, implementation: &str) -> String {
+        let of_it = self.profiles.iter().filter(|profile| profile.profile == implementation);
+        of_it.map(|profile| profile.versions.to_string()).collect::<Vec<_>>().join(", ")
     }
 
     /// The names of the implementations that have a profile.
@@ -295,6 +301,13 @@ impl Loader {
         self.families.push(Family { name: file.family, about: file.about });
     }
 
+    /// Says that a file of the spec isn't there.
+    fn is_missing<T>(&mut self, name: &str) -> Option<T> {
+        let missing = SpecFile { name: name.into(), text: String::new() };
+        self.errors.at(&Reader::new(&missing), &[], None, "the file is missing".into(), None);
+        None
+    }
+
     fn profiles(&mut self, readers: &[Reader<'_>]) {
         let known: Vec<&Tree> = readers.iter().map(|reader| &reader.tree).collect();
         for reader in readers {
@@ -307,6 +320,17 @@ impl Loader {
                     Ok(profiles) => self.profiles.extend(profiles.into_iter().map(|one| (one, origin.clone()))),
                     Err(reason) => self.errors.at_origin(&origin, &[key("before")], "", reason, None),
                 }
+            }
+        }
+        for (i, (profile, origin)) in self.profiles.iter().enumerate() {
+            let of_it = self.profiles[..i].iter().filter(|(earlier, _)| earlier.profile == profile.profile);
+            let overlaps = |a: &Profile, b: &Profile| a.versions.matches(&b.versions.lowest());
+            if let Some((earlier, _)) =
+                of_it.clone().find(|(earlier, _)| overlaps(earlier, profile) || overlaps(profile, earlier))
+            {
+                let reason =
+                    format!("{} {} has a profile already, of {}", profile.profile, profile.versions, earlier.versions);
+                self.errors.at_origin(origin, &[key("profile")], "", reason, None);
             }
         }
     }

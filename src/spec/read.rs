@@ -105,7 +105,7 @@ impl Errors {
                 inside.push(Step::Key(name.clone()));
             }
             let full: Vec<_> = path.iter().chain(&inside).cloned().collect();
-            let near = unknown.as_ref().and_then(|(name, known)| nearest(name, known));
+            let near = unknown.as_ref().and_then(|(name, known)| nearest(name, known.iter().map(String::as_str)));
             let (reason, help) = with_suggestion(reason);
             self.at(reader, &full, subject.as_deref(), reason, help);
             // What was meant is read as such, so that its absence is no second error.
@@ -131,14 +131,14 @@ fn unknown_name(reason: &str) -> Option<(String, Vec<String>)> {
 }
 
 /// The known name that `name` is most like, if it is much like it.
-fn nearest<'k>(name: &str, known: &'k [String]) -> Option<&'k str> {
-    let likeness = |other: &String| strsim::jaro_winkler(name, other);
-    let near = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let likeness = |other: &str| strsim::jaro_winkler(name, other);
+    let near = known.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(near) > 0.75).then_some(near)
 }
 
 pub(super) fn suggestion(name: &str, known: &[String]) -> Option<String> {
-    match nearest(name, known) {
+    match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None if known.is_empty() => None,
         None => {

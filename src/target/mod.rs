@@ -12,7 +12,7 @@ mod reference;
 mod subprocess;
 
 pub use mutant::Mutated;
-pub use name::{TargetName, TargetNameError, open};
+pub use name::{TargetName, TargetNameError, newest, open};
 pub use protocol::{About, CallObservation, Observation, RaisedError, Served};
 pub use reference::Reference;
 pub use subprocess::{Limits, Subprocess};
@@ -64,7 +64,7 @@ pub enum TargetError {
         stderr: String,
     },
     /// The spec has no profile for what the target says it is.
-    #[error("the spec has no profile of {implementation} {version}; it knows {known}")]
+    #[error("the spec has no profile of {}; it knows {known}", format!("{implementation} {version}").trim_end())]
     NoProfile {
         /// The implementation.
         implementation: String,

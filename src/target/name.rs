@@ -58,7 +58,8 @@ impl FromStr for TargetName {
         };
         let implementation = match name.strip_prefix("reference") {
             Some("") => known.first().map(|name| (*name).to_owned()),
-            Some(rest) => rest.strip_prefix(':').filter(|name| known.contains(name)).map(str::to_owned),
+            // One that no library stands for can have a profile.
+            Some(rest) => rest.strip_prefix(':').filter(|name| !name.is_empty()).map(str::to_owned),
             None if known.contains(&name) => {
                 return Ok(Self::Python { implementation: name.to_owned(), version });
             }
@@ -131,8 +132,7 @@ pub fn open<'s>(
 ) -> Result<Box<dyn Target + 's>, TargetError> {
     let target: Box<dyn Target + 's> = match name {
         TargetName::Reference { implementation, version } => {
-            let newest = environment::newest(implementation);
-            let version = version.clone().or(newest).unwrap_or_default();
+            let version = version.clone().or_else(|| newest(implementation, spec)).unwrap_or_default();
             Box::new(Reference::new(spec, implementation, &version)?)
         }
         TargetName::Command(words) => Box::new(Subprocess::start(words.clone(), Vec::new(), limits)?),
@@ -149,12 +149,17 @@ pub fn open<'s>(
     Ok(target)
 }
 
+/// The newest version of an implementation that can be set up, or else that has a profile.
+pub fn newest(implementation: &str, spec: &Spec) -> Option<String> {
+    let of_profiles = || spec.newest_profile(implementation).map(|profile| profile.versions.lowest().to_string());
+    environment::newest(implementation).or_else(of_profiles)
+}
+
 pub(super) fn no_profile(spec: &Spec, implementation: &str, version: &str) -> TargetError {
-    let known: Vec<_> =
-        spec.profiles.iter().map(|profile| format!("{} {}", profile.profile, profile.versions)).collect();
+    let is_known = spec.implementations().contains(&implementation);
     TargetError::NoProfile {
         implementation: implementation.to_owned(),
         version: version.to_owned(),
-        known: known.join(", "),
+        known: if is_known { spec.versions_of(implementation) } else { spec.implementations().join(", ") },
     }
 }

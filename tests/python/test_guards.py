@@ -221,6 +221,23 @@ def test_a_baseline_lets_through_what_it_knows(tmp_path, monkeypatch):
         run([3, 4, 5])
 
 
+def test_what_is_no_baseline_or_no_budget_is_said(tmp_path, monkeypatch):
+    baseline = tmp_path / "recompiles.json"
+    for content in ("{", "[1]", '{"step": "often"}'):
+        baseline.write_text(content)
+        with pytest.raises(ValueError, match="is no baseline"), jitkey.assert_no_recompile(baseline=baseline):
+            run([3])
+    for budget in ({"times": -1}, {"times": "x"}, {"functions": {"step": None}}):
+        with pytest.raises(ValueError, match="a number from 0 on"):
+            jitkey.assert_no_recompile(**budget)
+    # It isn't written unless that is asked for.
+    baseline.unlink()
+    monkeypatch.setenv("JITKEY_UPDATE_BASELINE", "0")
+    with fails("compiled twice"), jitkey.assert_no_recompile(baseline=baseline):
+        run([3, 4])
+    assert not baseline.exists()
+
+
 def test_the_fixture_fails_the_test_that_asks_for_it(pytester):
     pytester.makepyfile(
         CALLS

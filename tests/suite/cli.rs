@@ -92,6 +92,9 @@ fn rules_of(implementation: &str) -> usize {
 #[case::generate_unknown(&["generate", "jax.git"], 2, "there is no implementation `jax.git`")]
 #[case::generate_nothing(&["generate", "--rules", "nonsense"], 2, "no rule about jax.jit matches")]
 #[case::no_such_id(&["show", "weak-type/flop"], 2, "did you mean `weak-type/flip`?")]
+#[case::nothing_like_it(&["show", "nope"], 2, "there is no rule, family, case or profile `nope`\n")]
+#[case::no_such_version(&["generate", "jax.jit@0.1"], 2, "no profile of jax.jit 0.1; there are those of >=0.12, ")]
+#[case::no_such_profile(&["check", "reference:jax.git"], 3, "the spec has no profile of jax.git; it knows equinox.filter_jit")]
 #[case::no_such_file(&["predict", "nowhere.yaml"], 2, "nowhere.yaml")]
 #[case::no_such_report(&["merge", "nowhere.json"], 2, "nowhere.json")]
 #[case::no_such_matrix_target(&["matrix", "jax.git"], 2, "`jax.git` is no target")]
@@ -104,24 +107,77 @@ fn mistakes_end_with_their_code(#[case] arguments: &[&str], #[case] code: i32, #
 
 /// A folder with the spec and one rule that is wrong about the reference model.
 fn wrong_spec() -> tempfile::TempDir {
-    fn copy(from: &std::path::Path, to: &std::path::Path) {
-        fs::create_dir_all(to).unwrap();
-        for entry in fs::read_dir(from).unwrap() {
-            let entry = entry.unwrap();
-            let target = to.join(entry.file_name());
-            if entry.file_type().unwrap().is_dir() {
-                copy(&entry.path(), &target);
-            } else {
-                fs::copy(entry.path(), target).unwrap();
-            }
-        }
-    }
-    let folder = tempfile::tempdir().unwrap();
-    copy(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/spec")), folder.path());
     let rule = "family: mine\nabout: A test.\nrules:\n  - id: mine/wrong\n    says: weak_type is ignored.\n    \
                 pair: ['f32[]', '~f32[]']\n    in: dynamic\n    expect: {jax.jit: hit}\n    sources: [{project: jax}]\n";
-    fs::write(folder.path().join("rules/mine.yaml"), rule).unwrap();
+    spec_with("rules/mine.yaml", rule)
+}
+
+/// The spec with one more file.
+fn spec_with(name: &str, content: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in jitkey::spec::Spec::embedded_files() {
+        let path = folder.path().join(&file.name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, &file.text).unwrap();
+    }
+    fs::write(folder.path().join(name), content).unwrap();
     folder
+}
+
+const TWO_CALLS: &str = "steps: [{call: {args: [1]}}, {call: {args: [1.0]}}]";
+
+/// An implementation that no library stands for has a profile, a reference, predictions and, once rules speak of it, mutants.
+#[test]
+fn a_profile_is_enough_for_an_implementation() {
+    let of_jax = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/spec/profiles/jax_jit.yaml")).unwrap();
+    let spec = spec_with("profiles/mine.yaml", &of_jax.replace("profile: jax.jit", "profile: mine.jit"));
+    let folder = tempfile::tempdir().unwrap();
+    let case = folder.path().join("case.yaml");
+    fs::write(&case, TWO_CALLS).unwrap();
+    let run = |arguments: &[&str]| jitkey(&[&["--spec", spec.path().to_str().unwrap()], arguments].concat());
+    let predicted = run(&["predict", case.to_str().unwrap(), "--api", "mine.jit"]);
+    assert!(stdout(&predicted).contains(r#""verdicts":["trace","trace"]"#), "{}", stderr(&predicted));
+    let replayed = run(&["replay", case.to_str().unwrap(), "--target", "reference:mine.jit"]);
+    assert!(stdout(&replayed).contains("observed   trace, trace"), "{}", stderr(&replayed));
+    let hunted = run(&["mutants", "--entries", "mine.jit"]);
+    assert_eq!((hunted.status.code(), &*stderr(&hunted)), (Some(2), "error: no rule speaks of mine.jit\n"));
+    // A second one for the same versions would never be asked.
+    fs::copy(spec.path().join("profiles/mine.yaml"), spec.path().join("profiles/more.yaml")).unwrap();
+    let twice = run(&["list", "profiles"]);
+    assert!(stderr(&twice).contains("mine.jit >=0.12 has a profile already"), "{}", stderr(&twice));
+}
+
+#[test]
+fn a_script_claims_what_is_known_of_its_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let [bare, found] = ["bare.yaml", "found.yaml"].map(|name| folder.path().join(name));
+    fs::write(&bare, TWO_CALLS).unwrap();
+    let finding =
+        format!("{{id: one, api: jax.jit, version: 0.12.0.1, observed: [trace, hit], case: {{{TWO_CALLS}}}}}");
+    fs::write(&found, finding).unwrap();
+    let of =
+        |file: &std::path::Path, target: &str| stdout(&jitkey(&["repro", file.to_str().unwrap(), "--target", target]));
+    assert!(of(&bare, "jax.jit").contains("expected  trace, trace"));
+    assert!(of(&found, "jax.jit@0.12.0.1").contains("observed  trace, hit"));
+    assert!(of(&found, "jax.jit@0.6.2").contains("expected  trace, trace"));
+    assert!(!of(&found, "jax.jit@0.6.2").contains("observed  "));
+}
+
+/// That nothing was run is no success, and neither is a full disk.
+#[test]
+fn nothing_to_do_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().to_str().unwrap();
+    for arguments in [&["predict", empty][..], &["replay", empty, "--target", "reference"]] {
+        let output = jitkey(arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    }
+    if let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jitkey"));
+        let output = command.args(["list", "profiles"]).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("stdout can't be written"), "{}", stderr(&output));
+    }
 }
 
 #[test]
@@ -248,7 +304,8 @@ fn what_is_expected_of_one_implementation_is_not_asked_of_another() {
     fs::write(&file, "id: mine\napi: jax.jit\nexpect: [hit]\ncase: {steps: [{call: {}}]}\n").unwrap();
     let file = file.to_str().unwrap();
     let replayed = jitkey(&["replay", file, "--target", "reference:lax.cond"]);
-    assert_eq!(replayed.status.code(), Some(0), "{}", stderr(&replayed));
+    assert_eq!(stderr(&replayed), "error: there is no case about lax.cond in that\n");
+    assert_eq!(replayed.status.code(), Some(2));
     assert_eq!(stdout(&replayed), "mine: skipped, it is about jax.jit and the target is lax.cond\n");
     let predicted = jitkey(&["predict", file, "--api", "equinox.filter_jit"]);
     assert!(!stdout(&predicted).contains("as_expected"), "{}", stdout(&predicted));

@@ -10,7 +10,7 @@ fn spec_with(rules: &str) -> Result<Spec, String> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/spec");
     let read =
         |name: &str| SpecFile { name: name.to_owned(), text: fs::read_to_string(format!("{root}/{name}")).unwrap() };
-    let mut files = vec![read("contexts.yaml")];
+    let mut files = vec![read("contexts.yaml"), read("flags.yaml")];
     for entry in fs::read_dir(format!("{root}/profiles")).unwrap() {
         files.push(read(&format!("profiles/{}", entry.unwrap().file_name().to_string_lossy())));
     }

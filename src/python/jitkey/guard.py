@@ -62,8 +62,12 @@ def assert_no_recompile(
     The file `baseline` says how often functions do compile: it lets those through, and is written if the environment has
     `JITKEY_UPDATE_BASELINE=1`. It serves as a decorator of plain functions as well, and inside of another guard or a recording.
     Two wrappers that are made in one place are one function if the first is gone when the second is called. Raises
-    `RecompileError` with the explanation, and `RuntimeError` if another thread has begun a recording.
+    `RecompileError` with the explanation, `RuntimeError` if another thread has begun a recording, and `ValueError` for a budget that
+    is no count, and for a file that is no baseline.
     """
+    for name, count in {"times": times, **(functions or {})}.items():
+        if type(count) is not int or count < 0:
+            raise ValueError(f"how often a function may compile is a number from 0 on, and {name} is {count!r}")
     return _Guard(lambda: _guarded(times, functions or {}, baseline))
 
 
@@ -120,7 +124,7 @@ def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[
         compiles = _count(file, before)
         may = {function: budget.get(function.name, times) for function in compiles}
         over = {function: count for function, count in compiles.items() if count > may[function]}
-        if baseline is not None and os.environ.get(UPDATE):
+        if baseline is not None and os.environ.get(UPDATE, "0") not in ("", "0", "false"):
             _write(baseline, over)
             return
         new = {function: count for function, count in over.items() if count > known.get(function.in_baseline(), 0)}
@@ -207,7 +211,12 @@ def _often(count: int) -> str:
 def _read(baseline: str | os.PathLike[str] | None) -> dict[str, int]:
     if baseline is None or not os.path.exists(baseline):
         return {}
-    read: dict[str, int] = json.loads(pathlib.Path(baseline).read_text(encoding="utf-8"))
+    try:
+        read: Any = json.loads(pathlib.Path(baseline).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(baseline)} is no baseline: {error}") from None
+    if not isinstance(read, dict) or not all(type(count) is int for count in read.values()):
+        raise ValueError(f"{os.fspath(baseline)} is no baseline: it says of functions how often they compile")
     return read
 
 
