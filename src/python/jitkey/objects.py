@@ -331,7 +331,7 @@ class Objects(Graphs):
             name = self.fresh(own_name(value))
             self.objects[name] = self._equal_to_others(value)
             self._keep(value, name)
-        elif is_whole and dataclasses.is_dataclass(value) and is_by_identity(type(value)):
+        elif is_whole and is_by_identity(type(value)) and dataclasses.is_dataclass(value) and _is_registered(value):
             self._weakly(value)
         return value
 
