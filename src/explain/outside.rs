@@ -30,10 +30,10 @@ pub(super) fn is_of_a_number(found: &Difference) -> bool {
     found.component == OUTSIDE && [&found.before, &found.after].iter().all(|text| text.parse::<f64>().is_ok())
 }
 
-/// Whether it is a number without a fraction, a bool or a text that is read from outside: what can decide what is traced.
+/// Whether it is a number without a fraction, a bool, a text or nothing that is read from outside: what can decide what is traced.
 pub(super) fn is_of_a_choice(found: &Difference) -> bool {
     let is_choice = |text: &String| {
-        matches!(&**text, "True" | "False") || text.starts_with(['\'', '"']) || text.parse::<u64>().is_ok()
+        matches!(&**text, "True" | "False" | "None") || text.starts_with(['\'', '"']) || text.parse::<i64>().is_ok()
     };
     found.component == OUTSIDE && [&found.before, &found.after].into_iter().all(is_choice)
 }

@@ -71,6 +71,7 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
                 let differences = seen.iter().flat_map(|(_, found)| found).map(|(found, _)| *found);
                 let in_common = in_common(differences).filter(|_| habit.sign == Sign::Repeats);
                 let place = in_common.is_none().then(|| (first.place(), paths(&seen)));
+                let in_common = in_common.map(|texts| (&first.called, texts));
                 let (together, of) = joined.entry((i, place, in_common, what)).or_default();
                 together.extend(seen);
                 of.push(calls);
@@ -97,10 +98,12 @@ pub(super) fn rank(patterns: &mut [Pattern]) {
 }
 
 /// What functions of several places have in common if they have the cause of these, whatever the arguments: what surrounds their calls,
-/// or objects that were made anew. Two that are given another shape can have nothing to do with each other.
+/// or functions that were made anew in one place. Two that are given another shape, or an object of one class, can have nothing to do
+/// with each other.
 fn in_common<'e>(differences: impl Iterator<Item = &'e Difference>) -> Option<BTreeSet<[&'e str; 3]>> {
     let texts = |found: &'e Difference| {
-        let is_common = found.is_of_the_context() || found.after.starts_with("another <");
+        let is_common =
+            found.is_of_the_context() || found.after.starts_with("another <") && found.after.contains(" at ");
         is_common.then(|| [&found.component, &found.before, &found.after].map(String::as_str))
     };
     differences.map(texts).collect()
@@ -476,7 +479,7 @@ pub(super) fn others(calls: &[ExplainedCall], patterns: &[Pattern]) -> Vec<Patte
     }
     let mut causes: IndexMap<_, Cause<'_>> = IndexMap::new();
     for ((place, id), cause) in of_places {
-        let in_common = in_common(cause.differences.iter().copied());
+        let in_common = in_common(cause.differences.iter().copied()).map(|texts| (cause.pattern.api.clone(), texts));
         match causes.entry((id, in_common.is_none().then_some(place), in_common)) {
             Entry::Occupied(mut known) => known.get_mut().extend(cause),
             Entry::Vacant(new) => drop(new.insert(cause)),

@@ -223,7 +223,7 @@ impl Entries {
 
     /// The call that filed a program.
     pub fn filed_by(&self, program: Program) -> Option<usize> {
-        self.entries().find(|entry| entry.program == program).map(|entry| entry.call)
+        self.entries().map(Entry::left).find(|(_, left)| *left == program).map(|(call, _)| call)
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {

@@ -324,9 +324,12 @@ impl Loader {
         }
         for (i, (profile, origin)) in self.profiles.iter().enumerate() {
             let of_it = self.profiles[..i].iter().filter(|(earlier, _)| earlier.profile == profile.profile);
-            let overlaps = |a: &Profile, b: &Profile| a.versions.matches(&b.versions.lowest());
+            let has = |one: &Profile, other: &Profile| {
+                let version = other.versions.lowest();
+                one.versions == other.versions || one.versions.matches(&version) && other.versions.matches(&version)
+            };
             if let Some((earlier, _)) =
-                of_it.clone().find(|(earlier, _)| overlaps(earlier, profile) || overlaps(profile, earlier))
+                of_it.clone().find(|(earlier, _)| has(earlier, profile) || has(profile, earlier))
             {
                 let reason =
                     format!("{} {} has a profile already, of {}", profile.profile, profile.versions, earlier.versions);

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import logging
 import tracemalloc
 import warnings
+import weakref
 from typing import Any
 
 import attrs
@@ -120,7 +122,7 @@ def test_what_is_only_printed_is_not_taken():
         said = print(it.rate)
         return x, said
 
-    assert attributes(frozenset([said.__code__]), object, "it") == {"name", "place", "early", "rate"}
+    assert attributes(frozenset([said.__code__]), object, "it") == {"early", "rate"}
     assert items(frozenset([said.__code__]), "config") == ()
 
     def raised(it, x):
@@ -130,6 +132,15 @@ def test_what_is_only_printed_is_not_taken():
         return x
 
     assert attributes(frozenset([raised.__code__]), object, "it") == {"most"}
+
+    def used(it, x):
+        print(y := it.rate)
+        try:
+            raise ValueError(it.found)
+        except ValueError as error:
+            return x * y * error.args[0]
+
+    assert attributes(frozenset([used.__code__]), object, "it") == {"rate", "found"}
     # pytest writes asserts otherwise.
     asserted = compile("assert x.ndim == it.ndim, f'at {it.step}'", "asserts.py", "exec")
     assert [step.argval for step in instructions(asserted) if step.opname == "LOAD_ATTR"] == ["ndim", "ndim"]
@@ -144,18 +155,27 @@ def test_what_runs_later_is_not_taken():
             return v * it.rate
 
         jax.debug.callback(noted, x * it.scale)
+        made = jax.checkpoint(lambda v: v * it.width)
+        jax.debug.callback(made, x)
         debug.callback(lambda v: it.seen.append((it.time, v)), used(x), ordered=True)
         return io_callback(lambda v: it.later, x, x) + pure_callback(used, x, x)
 
-    assert attributes(frozenset([step.__code__]), object, "it") == {"scale", "rate"}
+    assert attributes(frozenset([step.__code__]), object, "it") == {"scale", "rate", "width"}
 
 
 def test_what_has_the_form_of_another_takes_that_alone():
     def zeros(it, x):
         return jnp.zeros_like(it.weights), jax.tree.map(jnp.ones_like, it.params), jnp.dot(x, it.bias), jnp.zeros_like(config["w"])
 
-    assert attributes(frozenset([zeros.__code__]), object, "it") == {"bias"}
-    assert items(frozenset([zeros.__code__]), "config") == ()
+    forms = {f"{path}.{form}" for path in ("weights", "params") for form in ("shape", "dtype")}
+    assert attributes(frozenset([zeros.__code__]), object, "it") == {"bias", *forms}
+    assert items(frozenset([zeros.__code__]), "config") == ("['w'].dtype", "['w'].shape")
+
+    def others(it, x):
+        given = jax.lax.cond(x > 0, jnp.zeros_like, it.scale, x)
+        return jnp.zeros_like(x, it.dtype), jnp.ones_like(it.embed(x)), given
+
+    assert attributes(frozenset([others.__code__]), object, "it") == {"scale", "dtype", "embed"}
 
 
 def test_what_is_made_alike_is_alike():
@@ -247,6 +267,23 @@ def test_what_a_slot_holds_is_read(tmp_path):
     objects = {name: form for call in calls for name, form in call.get("objects", {}).items()}
     given = [objects[call["call"]["args"][1]["ref"]]["new"]["fields"] for call in calls[2:] if "call" in call]
     assert [(fields["width"], fields["of"] is None) for fields in given] == [(2, True), (2, True), (2, False)]
+
+
+def test_a_class_with_slots_is_not_held(tmp_path):
+    def made():
+        @dataclasses.dataclass(slots=True)
+        class Config:
+            rate: float = 1.0
+
+        config = Config()
+        jax.jit(lambda x: x * config.rate)(1.0)
+        return weakref.ref(Config)
+
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        config = made()
+        jax.clear_caches()
+        gc.collect()
+        assert config() is None
 
 
 def test_what_is_large_is_not_looked_at_in_each_call(tmp_path):

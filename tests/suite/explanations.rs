@@ -308,6 +308,7 @@ fn wrappers_one_after_the_other_are_one_function(
 #[rstest]
 #[case::fraction("-0.05", "-0.25", None)]
 #[case::width("4", "8", Some("Where of decides a shape, a branch"))]
+#[case::axis("-1", "None", Some("Where of decides a shape, a branch"))]
 #[case::flag("True", "False", Some("Where of decides a shape, a branch"))]
 #[case::mode("'train'", "'eval'", Some("Where of decides a shape, a branch"))]
 fn what_decides_what_is_traced_is_no_argument(

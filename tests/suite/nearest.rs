@@ -193,11 +193,10 @@ fn a_value_is_nearer_than_none() {
 /// What was traced by `eval_shape` is as near as any once a call has gone on with it.
 #[test]
 fn what_was_traced_first_is_near_once_it_is_built() {
-    let of = |arg: &str, more: &str| call("jax.jit", arg, more);
-    let ahead = of(r#""f32[2]""#, r#", "via": "eval_shape""#).replace(TRACED, r#""trace""#);
-    let built = of(r#""f32[2]""#, "").replace(TRACED, r#""dispatch", "lower", "compile""#);
-    let lines = [ahead, built, of(r#""f16[2]""#, ""), of(r#""f32[2]""#, r#", "context": {"x64": true}"#)];
-    let explained = read(&lines);
+    let of = |more: &str, missed: &str| call("jax.jit", r#""f32[2]""#, more).replace(TRACED, missed);
+    let ahead = of(r#", "via": "eval_shape""#, r#""trace""#);
+    let (built, wide) = (of("", r#""dispatch", "lower", "compile""#), of(r#", "context": {"x64": true}"#, TRACED));
+    let explained = read(&[ahead, built, call("jax.jit", r#""f16[2]""#, ""), wide]);
     assert!(explained.calls.iter().all(|call| call.is_predicted()), "{explained:#?}");
     assert_eq!(said(&explained).0, ["jax_enable_x64: true was false"], "{explained:#?}");
 }
@@ -565,11 +564,8 @@ fn what_is_lowered_again_has_a_trace() {
 #[test]
 fn what_is_asked_for_is_of_the_options() {
     let options = r#", "options": {"in_shardings": {"sharding": {"mesh": {"x": 2}, "spec": ["x"]}}}"#;
-    let lines = [
-        call("jax.jit", r#""f32[2]""#, options),
-        call("jax.jit", r#""f32[2]""#, r#", "via": "lower""#).replace(TRACED, r#""lower""#),
-    ];
-    let explained = read(&lines);
+    let lowered = call("jax.jit", r#""f32[2]""#, r#", "via": "lower""#).replace(TRACED, r#""lower""#);
+    let explained = read(&[call("jax.jit", r#""f32[2]""#, options), lowered]);
     assert!(explained.calls[1].is_predicted(), "{explained:#?}");
     let (found, causes) = said(&explained);
     assert_eq!(found, ["shardings: [] was [in_shardings=P(x) over x: 2 on [0, 1]]"]);

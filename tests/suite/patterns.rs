@@ -207,15 +207,21 @@ fn calls_that_are_alike_stand_together() {
     r#", "context": {"flags": {"jax_numpy_rank_promotion": {"str": "warn"}}}"#,
     &["flags: f, g in calls 3 and 4, 2 of 2"]
 )]
+#[case::objects_of_one_class(
+    [r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "c_1"}}}"#, r#"{"new": {"class": "Node", "children": [], "aux": {"ref": "c_2"}}}"#],
+    "",
+    &["aux-data-that-is-made-anew: f in call 3, 1 of 1", "aux-data-that-is-made-anew: g in call 4, 1 of 1"]
+)]
 #[case::shape(
     [r#""f32[2]""#, r#""f32[3]""#],
     "",
     &["another-shape: f in call 3, 1 of 1", "another-shape: g in call 4, 1 of 1"]
 )]
 fn what_functions_have_in_common_is_one_cause(#[case] args: [&str; 2], #[case] later: &str, #[case] expected: &[&str]) {
-    let object = |name: &str| format!(r#""{name}": {{"def": {{"name": "{name}"}}}}"#);
-    let objects = ["f_1", "f_2", "f", "g"].map(object).join(", ").replace("f_2\"}}", "f_1\"}}");
-    let news = format!(r#"{{"classes": {{"Node": {{"node": {{}}}}}}, "objects": {{{objects}}}, "#);
+    let object = |name: &str| format!(r#""{name}": {{"def": {{"name": "{name} at a.py:1"}}}}"#);
+    let objects = ["f_1", "f_2", "f", "g"].map(object).join(", ").replace("f_2 at", "f_1 at");
+    let configs = ["c_1", "c_2"].map(|name| format!(r#""{name}": {{"object": {{"called": "<Config>"}}}}"#)).join(", ");
+    let news = format!(r#"{{"classes": {{"Node": {{"node": {{}}}}}}, "objects": {{{objects}, {configs}}}, "#);
     let of = |name: &str, args: &str, more: &str| {
         let function = format!(r#", "function": {{"ref": "{name}"}}{more}"#);
         line("jax.jit", args, &function, TRACED)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import types
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from .parameters import NAME
 from .record import equal, is_module
 from .settings import of_frozen_config
-from .source import NOTHING, compared, held_by, is_generated, stored
+from .source import NOTHING, compared, held_by, is_generated, of_class, stored
 from .texts import has_arrays
 
 
@@ -46,11 +48,13 @@ def _equals_its_like(value: Any) -> bool:
     if made.__new__ is not object.__new__ or hasattr(made, "__del__") or (held := held_by(value)) is None:
         return True
     like = object.__new__(made)
-    if made.__dictoffset__:
-        object.__getattribute__(like, "__dict__").update(held)
-    else:
+    with contextlib.suppress(Exception):  # What isn't in its slot is nowhere.
         for name, part in held.items():
-            object.__setattr__(like, name, part)
+            slot = of_class(made, name)
+            if type(slot) is types.MemberDescriptorType:
+                slot.__set__(like, part)
+            else:
+                object.__getattribute__(like, "__dict__")[name] = part
     return equal(value, like)
 
 

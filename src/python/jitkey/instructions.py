@@ -6,6 +6,7 @@ import collections
 import dis
 import functools
 import itertools
+import re
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -16,9 +17,14 @@ KEY = 16
 FORMS = ("shape", "ndim", "size", "dtype")
 """What is the same for all arrays of one aval."""
 
-LOGS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
-"""What loggers do that returns nothing."""
+LOGS = frozenset({"critical", "debug", "error", "exception", "getLogger", "info", "log", "warn", "warning"})
+"""What loggers do that returns nothing, and what is asked for one."""
 
+_LOGGER = re.compile("_?(log|logger|logging|warnings)", re.IGNORECASE)
+"""What loggers are called."""
+
+_CATCHES = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
+"""What code has that catches something."""
 
 _LIKE = frozenset({"empty_like", "ones_like", "zeros_like"})
 """The functions that look at the shape and the dtype of what they are given alone."""
@@ -38,34 +44,38 @@ def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
 def functions_in(written: types.CodeType) -> tuple[types.CodeType, ...]:
     """The functions in the code that can run when it is traced: those that are only given to a callback see what is there later."""
     steps = instructions(written)
-    given = [step for at, step in enumerate(steps) if _is_given_to_callback(steps, at)]
+    callbacks = [step for at, step in enumerate(steps) if _is_first_of_callback(steps, at)]
     times = collections.Counter(name for step in steps for name in _names_loaded(step))
-    times.subtract(collections.Counter(name for step in given for name in _names_loaded(step)[:1]))
-    later: set[types.CodeType] = set()
-    for at, step in enumerate(steps):
-        if isinstance(step.argval, types.CodeType):
-            # Before it is what it closes over, and after it what makes it a function.
-            before = next((i for i in range(at, 0, -1) if not _closes_over(steps[i - 1])), at)
-            after = next((one for one in steps[at + 1 : at + 5] if one.opname in ("STORE_FAST", "STORE_DEREF")), None)
-            is_named = after is not None and after.argval in times and times[after.argval] == 0
-            if _is_given_to_callback(steps, before) or is_named:
-                later.add(step.argval)
-    return tuple(part for part in written.co_consts if isinstance(part, types.CodeType) and part not in later)
+    times.subtract(collections.Counter(name for step in callbacks for name in _names_loaded(step)[:1]))
+    now = {id(step.argval) for at, step in enumerate(steps) if isinstance(step.argval, types.CodeType) and not _is_later(steps, at, times)}
+    return tuple(part for part in written.co_consts if isinstance(part, types.CodeType) and id(part) in now)
 
 
-def _is_given_to_callback(steps: tuple[dis.Instruction, ...], at: int) -> bool:
+def _is_later(steps: Sequence[dis.Instruction], at: int, times: collections.Counter[str]) -> bool:
+    """Whether the function whose code is loaded there is given to a callback as it is made, or by a name that nothing else has."""
+    begin, left = at, len(steps[at].argval.co_freevars)
+    if left and begin > 0 and steps[begin - 1].opname == "BUILD_TUPLE":
+        # What it closes over was loaded before, two names at once perhaps.
+        begin -= 1
+        while left > 0 and begin > 0 and _names_loaded(steps[begin - 1]):
+            begin -= 1
+            left -= len(_names_loaded(steps[begin]))
+    if left == 0 and _is_first_of_callback(steps, begin):
+        return True
+    makes = ("LOAD_CONST", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
+    named = next((step for step in steps[at + 1 :] if step.opname not in makes), None)
+    return named is not None and named.opname in ("STORE_FAST", "STORE_DEREF") and times.get(named.argval) == 0
+
+
+def _is_first_of_callback(steps: Sequence[dis.Instruction], at: int) -> bool:
     """Whether the instruction there begins the first argument of what calls that with the program."""
     before = _before(steps, at)
-    return before == ["debug", "callback"] or before[-1:] in (["io_callback"], ["pure_callback"])
+    return before[-2:] == ["debug", "callback"] or before[-1:] in (["io_callback"], ["pure_callback"])
 
 
 def _before(steps: Sequence[dis.Instruction | None], at: int) -> list[Any]:
-    """What the two instructions before load or take."""
-    return [step.argval for step in steps[max(at - 3, 0) : at] if step is not None and step.opname != "PUSH_NULL"][-2:]
-
-
-def _closes_over(step: dis.Instruction) -> bool:
-    return step.opname in ("LOAD_CLOSURE", "BUILD_TUPLE") or step.opname.startswith("LOAD_FAST")
+    """What the instructions before load or take, three at most."""
+    return [step.argval for step in steps[max(at - 4, 0) : at] if step is not None and step.opname != "PUSH_NULL"][-3:]
 
 
 def _names_loaded(step: dis.Instruction) -> tuple[str, ...]:
@@ -79,13 +89,13 @@ def _length_of_message(steps: list[dis.Instruction], at: int) -> int:
     first, *following = steps[at : at + 2]
     if first.opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
         return 0
-    is_logger = ("log" in first.argval.lower() or first.argval == "warnings") and any(step.argval in LOGS for step in following)
+    is_logger = _LOGGER.fullmatch(first.argval) is not None and any(step.argval in LOGS for step in following)
     if not is_logger and first.argval != "print":
         return 0
     depth = 0
     for count, step in enumerate(itertools.islice(steps, at, None), 1):
-        if _jumps(step):
-            # What it says depends on something.
+        if _jumps(step) or step.opname.startswith("STORE_"):
+            # What it says depends on something, or is named there.
             return 0
         depth += dis.stack_effect(step.opcode, step.arg)
         if depth <= 0:
@@ -94,8 +104,8 @@ def _length_of_message(steps: list[dis.Instruction], at: int) -> int:
 
 
 def _length_of_error(steps: list[dis.Instruction], at: int) -> int:
-    """So many of the instructions before make what is raised there; none if nothing is."""
-    if steps[at].opname != "RAISE_VARARGS":
+    """So many of the instructions before make what is raised there; none if nothing is, or if it can be caught there."""
+    if steps[at].opname != "RAISE_VARARGS" or any(step.opname in _CATCHES for step in steps):
         return 0
     left = steps[at].arg or 0
     for count, step in enumerate(reversed(steps[:at]), 1):
@@ -111,10 +121,16 @@ def _jumps(step: dis.Instruction) -> bool:
     return step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
 
 
-def is_given_for_its_form(steps: Sequence[dis.Instruction | None], at: int) -> bool:
-    """Whether what is loaded there is given to a function that looks at the form of it alone, or of all that is in it."""
-    function = _before(steps, at)[-1:]
-    return isinstance(next(iter(function), None), str) and not _LIKE.isdisjoint(function)
+def is_given_for_its_form(steps: Sequence[dis.Instruction | None], at: int, end: int) -> bool:
+    """Whether what is loaded there and taken of it up to the end is the one thing that is given to a function which looks at its form
+    alone, or is mapped by such over all that is in it."""
+    step, call = steps[at], steps[end]
+    *_, mapped, _, function = ("", "", "", *_before(steps, at))
+    if not isinstance(function, str) or function not in _LIKE or step is None or isinstance(step.argval, tuple):
+        return False
+    if call is None or not call.opname.startswith(("CALL", "PRECALL")):
+        return False
+    return call.arg == (2 if mapped in ("map", "tree_map") else 1)
 
 
 def takes_its_form(step: dis.Instruction | None) -> bool:

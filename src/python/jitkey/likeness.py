@@ -66,7 +66,8 @@ def _look_into(value: Any, said: list[str], known: dict[int, Any]) -> None:
     if len(said) >= LOOKED_AT:
         raise _TooMuch
     parts = _parts(value)
-    hashed = hash_of(value) if _is_of_library(type(value)) else None
+    # Hashes of -1 and -2 are the same: what has fields is told by these.
+    hashed = hash_of(value) if parts is None and _is_of_library(type(value)) else None
     if type(value) is PartitionSpec:
         said.append(repr(value))
     elif hashed is not None:

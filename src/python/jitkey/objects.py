@@ -524,7 +524,7 @@ def _is_registered(value: Any) -> bool:
     """Whether jax knows it as a node of a tree."""
     try:
         return default_registry.flatten_one_level(value) is not None
-    except (TypeError, ValueError):
+    except Exception:  # It runs the program's own code.
         return False
 
 

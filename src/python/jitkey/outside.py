@@ -155,8 +155,9 @@ def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[st
         one = left.pop()
         left += functions_in(one)
         steps = instructions(one)
-        for at, (step, following) in enumerate(zip(steps, (*steps[1:], None), strict=True)):
-            is_form = is_given_for_its_form(steps, at) or takes_its_form(following)
+        padded = (*steps, None)
+        for at, (step, following) in enumerate(zip(steps, padded[1:], strict=True)):
+            is_form = is_given_for_its_form(padded, at, at + 1) or takes_its_form(following)
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not is_form:
                 (free if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
             elif step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):

@@ -11,7 +11,6 @@ import re
 import sys
 import sysconfig
 import types
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,28 +27,23 @@ LIBRARY = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, os.path.dirn
 
 
 def held_by(value: Any) -> dict[str, Any] | None:
-    """What an object holds, that of a class of the program's in its slots, too; what a property or its `__getattr__` would do is the
-    program's own code."""
+    """What an object holds, or one of a class of the program's in its slots if it has nothing else; what a property or its
+    `__getattr__` would do is the program's own code."""
     try:
         held = object.__getattribute__(value, "__dict__")
     except AttributeError:
-        return _in_slots(value)
-    return held if type(held) is dict else None
+        return _in_slots(value) or None
+    return (held or _in_slots(value) or held) if type(held) is dict else None
 
 
-_slots: weakref.WeakKeyDictionary[type, dict[str, Any]] = weakref.WeakKeyDictionary()
-"""Those of classes, by name."""
-
-
-def _in_slots(value: Any) -> dict[str, Any] | None:
+def _in_slots(value: Any) -> dict[str, Any]:
     made = type(value)
-    slots = _slots.get(made)
-    if slots is None:
-        own = [type.__getattribute__(base, "__dict__") for base in reversed(_bases(made))] if is_of_the_program(made) else []
-        slots = {name: found for held in own for name, found in held.items() if type(found) is types.MemberDescriptorType}
-        _slots[made] = slots
+    own = [type.__getattribute__(base, "__dict__") for base in _bases(made)]
+    if not any("__slots__" in held for held in own) or not is_of_the_program(made):
+        return {}
+    slots = {name: found for held in reversed(own) for name, found in held.items() if type(found) is types.MemberDescriptorType}
     # What isn't set yet is not there.
-    return {name: part for name, slot in slots.items() if (part := _got(slot, value, made, NOTHING)) is not NOTHING} if slots else None
+    return {name: part for name, slot in slots.items() if (part := _got(slot, value, made, NOTHING)) is not NOTHING}
 
 
 def stored(value: Any, name: str, default: Any = None) -> Any:

@@ -162,13 +162,16 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         if path is None:
             continue
         asked = constant_of(steps[at + 1])
-        if is_given_for_its_form(steps, at) or (not path and is_copy(steps[at + 1])):
-            # Its form alone is taken, or an attribute of it is set to something that is made of that.
+        if not path and is_copy(steps[at + 1]):
+            # An attribute of it is set to something that is made of that.
             continue
         if at > 0 and loaded(steps[at - 1]) == "getattr" and isinstance(asked, str):
             taken.add(f"{path}.{asked}" if path else asked)
             continue
         found, path, end = _taken_from(steps, at + 1, path)
+        if is_given_for_its_form(steps, at, end):
+            taken.update(f"{path}.{form}" for form in ("shape", "dtype") if path)
+            continue
         name = next(iter(names_set(steps[end])), None)
         if name is not None and times[name] == 1 and name not in named:
             named[name] = path
