@@ -7,10 +7,12 @@ import inspect
 import itertools
 from collections.abc import Hashable
 from operator import attrgetter, is_
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from jax._src.array import ArrayImpl
+from jax._src.core import ShapedArray
 from jax.sharding import NamedSharding, PartitionSpec
 
 from .errors import Unsupported
@@ -51,6 +53,32 @@ def _kind_of(value: Any) -> Any:
 _aval, _sharding, _committed = (inspect.getattr_static(ArrayImpl, name).fget for name in ("aval", "_sharding", "_committed"))
 """What an array says of itself, as its class has it: asking by the name takes twice as long."""
 
+_said = (
+    attrgetter(*(name for kind in ShapedArray.__mro__ for name in getattr(kind, "__slots__", ()) if name[:1] != "_"))
+    if isinstance(ShapedArray.__eq__, FunctionType)
+    else None
+)
+"""What an aval says, where avals compare in Python, as up to jax 0.8: this compares several times faster."""
+
+
+def _are_alike(some: list[Any], others: list[Any]) -> bool:
+    """Whether these avals are equal, as many of each."""
+    # What a program returned has the same avals each time, and of those that were made anew the first and the last will do to see it.
+    if _said is None or all(map(is_, some[:1] + some[-1:], others[:1] + others[-1:])):
+        return some == others
+    try:
+        return list(map(_said, some)) == list(map(_said, others))
+    except AttributeError:  # One that is of another class.
+        return some == others
+
+
+def _stand_alike(some: list[Any], others: list[Any]) -> bool:
+    """Whether these shardings are alike, as many of each."""
+    if EQUAL_IS_ALIKE:
+        return some == others
+    return all(map(is_, some, others)) or list(map(_kind_of, some)) == list(map(_kind_of, others))
+
+
 LISTS = 256
 """Lists of arrays that are known by what they say, at most."""
 
@@ -74,13 +102,7 @@ class Alike:
             raise Unsupported("an array that is deleted")
         avals, shardings, committed = list(map(_aval, arrays)), list(map(_sharding, arrays)), list(map(_committed, arrays))
         last = self._last.get(of)
-        # What a program returned has the same avals each time, and of those that were made anew the first will do to see it.
-        if (
-            last is not None
-            and all(map(is_, avals[:1] + avals[-1:], last[0][:1] + last[0][-1:]))
-            and (avals, committed) == (last[0], last[2])
-            and (shardings == last[1] if EQUAL_IS_ALIKE else all(map(is_, shardings, last[1])))
-        ):
+        if last is not None and committed == last[2] and _are_alike(avals, last[0]) and _stand_alike(shardings, last[1]):
             return last[3]
         number = self._number(tuple(self._looks(avals, shardings, committed)))
         if len(self._last) >= LISTS:
