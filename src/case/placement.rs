@@ -100,7 +100,7 @@ pub fn axes<'m>(mesh: &'m IndexMap<Name, u32>, explicit: &'m [Name]) -> impl Ite
 }
 
 /// A `NamedSharding`: a mesh and a partition spec.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sharding {

@@ -55,7 +55,9 @@ impl Explained {
             // What one place makes of the key alone can look otherwise than beside the others: an argument is absent that the other
             // call has by name.
             let is_it = |found: &Difference, stated: &Difference| {
-                found.path == stated.path || stated.is_of_the_form() && found.is_an_argument()
+                let rest = found.path.strip_prefix(&stated.path);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+                    || stated.is_of_the_form() && found.is_an_argument()
             };
             let is_stated = |found: &Vec<Difference>| found.iter().any(|a| stated.iter().any(|b| is_it(a, b)));
             let is_enough = |a: &Difference| {

@@ -170,9 +170,15 @@ impl<'s> Generator<'s> {
         self.rules.get(rule.id.as_str()).map(|(_, outcome)| *outcome)
     }
 
-    /// A plan for the `index`-th rule (counted around), with others beside it now and then.
+    /// The `index`-th plan of a campaign: as many in a row as there are rules are for one each, and few are of every large
+    /// family already.
     pub fn plan(&self, index: usize, source: &mut Source) -> Plan<'s> {
-        let (rule, outcome) = self.rules[index % self.rules.len()];
+        self.plan_for(spread(index, self.rules.len()), source)
+    }
+
+    /// A plan for the rule that stands there in the spec, with others beside it now and then.
+    fn plan_for(&self, place: usize, source: &mut Source) -> Plan<'s> {
+        let (rule, outcome) = self.rules[place];
         let mut plan = Plan { rules: vec![rule] };
         if rule.pair.is_none() || rule.compose == Composition::Alone {
             return plan;
@@ -200,7 +206,7 @@ impl<'s> Generator<'s> {
     /// Any pair of any rule.
     pub fn any(&self, source: &mut Source) -> Result<(Plan<'s>, Pair), Discard> {
         let rule = source.below(u32::try_from(self.rules.len()).unwrap_or(u32::MAX)) as usize;
-        let plan = self.plan(rule, source);
+        let plan = self.plan_for(rule, source);
         let pair = self.pair(&plan, source)?;
         Ok((plan, pair))
     }
@@ -500,6 +506,14 @@ impl<'s> Generator<'s> {
 }
 
 /// The flags that the profile knows.
+/// The place of the `index`-th of so many where those in a row stand far apart: each place once, and then around again.
+fn spread(index: usize, places: usize) -> usize {
+    let common = |step| std::iter::successors(Some((places, step)), |&(a, b)| (b > 0).then(|| (b, a % b))).last();
+    // Steps of the golden ratio leave the most even gaps.
+    let step = (places * 309 / 500..).find(|&step| common(step) == Some((1, 0))).unwrap_or(1);
+    index % places * step % places
+}
+
 fn flags_of(profile: &Profile, named: impl Iterator<Item = (String, Tree)>) -> Vec<Flag> {
     let known = |(name, value): (String, Tree)| {
         let effect = profile.flags.get(&name)?.clone();

@@ -80,6 +80,21 @@ fn every_position_is_reached(
 }
 
 #[test]
+fn few_pairs_are_of_every_large_family() {
+    let campaign = campaign("jax.jit", NEWEST, 0, |_| true);
+    let planned = |index| campaign.generator.plan(index, &mut Source::random(SEED)).rules[0];
+    let all: Vec<_> = campaign.generator.rules().collect();
+    let few: BTreeSet<_> = (0..all.len() / 10).map(|index| planned(index).family()).collect();
+    for family in all.iter().map(|rule| rule.family()) {
+        let large = all.iter().filter(|rule| rule.family() == family).count() >= 20;
+        assert!(!large || few.contains(family), "{family} isn't among the first tenth");
+    }
+    // And as many as there are rules are one of each, wherever they begin.
+    let ids: BTreeSet<_> = (7..7 + all.len()).map(|index| planned(index).id.as_str()).collect();
+    assert_eq!(ids.len(), all.len());
+}
+
+#[test]
 fn a_seed_reproduces() {
     let campaign = campaign("jax.jit", NEWEST, 0, |_| true);
     for index in 0..200 {

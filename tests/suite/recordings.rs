@@ -261,8 +261,8 @@ fn an_import_can_compile_everything_again(#[values(NEWEST, "0.4.30")] version: &
             (7, "another-shape"),
             (10, made),
             (11, made),
-            (12, "static-none-before"),
-            (13, "static-none-before"),
+            (12, "user-context"),
+            (13, "user-context"),
         ],
         _ => vec![(7, "another-shape")],
     };

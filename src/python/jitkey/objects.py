@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import itertools
+import math
 import re
 import types
 import weakref
@@ -141,7 +142,8 @@ class Objects(Graphs):
             return self._reference(value)
         if type(value) is not ArrayImpl:
             number = _literal(value)
-            return super().value(value if number is None else number)
+            is_nan = type(value) is float and math.isnan(value)
+            return self._named(value) if is_nan else super().value(value if number is None else number)
         if value.is_deleted():
             return self._deleted(value)
         if id(value) in self.twice:
@@ -278,6 +280,9 @@ class Objects(Graphs):
         elif _stands_for(value, inner):
             named = value if self.given is None else value.__wrapped__
             self.objects[name] = {"def": {"name": function_text(inner), **self._params(named)}}
+        elif type(value) is float:
+            # A nan, which keys find by its identity.
+            self.objects[name] = {"float": "nan"}
         elif type(value) is type(A_JIT):
             self.objects[name] = {"wrap": {"by": "jit", "func": self._named(value.__wrapped__), **_statics(value)}}
         elif type(value) is functools.partial and type(value.func) is type(A_JIT) and (form := self._bound(value)) is not None:

@@ -70,19 +70,17 @@ class Recorder:
         kind = type(value)
         if value is None or kind is bool:
             return value
-        if kind is int:
-            return value if abs(value) < 2**63 else {"int": str(value)}
-        if kind is float:
-            return value if math.isfinite(value) else {"float": str(value)}
+        if kind in (int, float):
+            return _number(value)
         if kind is complex:
-            return {"complex": [self.value(value.real), self.value(value.imag)]}
+            return {"complex": [_number(value.real), _number(value.imag)]}
         if kind is str:
             return {"str": value}
         if kind is np.ndarray:
             return f"np:{'>' if value.dtype.byteorder == '>' else ''}{_aval(value)}"
         if is_real(value) or (isinstance(value, np.generic) and value.dtype.kind in "biuf"):
             number = value.item()
-            return {"numpy_scalar": [dtype_name(value.dtype), self.value(number.real if type(number) is complex else number)]}
+            return {"numpy_scalar": [dtype_name(value.dtype), _number(number.real if type(number) is complex else number)]}
         if kind is list:
             return self._all(value)
         if kind is tuple:
@@ -169,6 +167,13 @@ class Recorder:
         self._known.append((name, value))
         self.objects[name] = {"object": {}}
         return {"ref": name}
+
+
+def _number(value: float) -> Any:
+    """A number of Python's as a case writes it, by itself and inside another form."""
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else {"int": str(value)}
+    return value if math.isfinite(value) else {"float": str(value)}
 
 
 def _keys(node: Any) -> list[str] | None:

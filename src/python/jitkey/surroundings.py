@@ -108,6 +108,12 @@ class Surroundings:
             if explicit_axes(inner) != []:
                 raise Unsupported("recording an abstract mesh with axes that aren't Auto")
             context["abstract_mesh"] = dict(inner.shape)
+        metadata = _entered("xla_metadata_context_manager")
+        if metadata is not None:
+            context["xla_metadata"] = {name: self._static(value) for name, value in metadata.val.items()}
+        compute_type = _entered("compute_on_context_manager")
+        if compute_type is not None:
+            context["compute_on"] = compute_type
         guard = self._guard()
         if isinstance(guard, str):
             context["transfer_guard"] = guard
@@ -157,6 +163,11 @@ def _local_flags() -> tuple[Any, ...]:
         return ()
     found = jax_jit.thread_local_state().extra_jit_context
     return tuple(getattr(found, name, None) for name in _FLAGS_OF_THREADS)
+
+
+def _entered(manager: str) -> Any:
+    """What that context manager of jax's has set, if jax has it."""
+    return getattr(getattr(jax_config, manager, None), "value", None)
 
 
 def _flag(name: str) -> Any:
