@@ -198,6 +198,16 @@ impl Sharding {
     }
 }
 
+/// Two meshes of the same axes in another order are two.
+impl PartialEq for Sharding {
+    fn eq(&self, other: &Self) -> bool {
+        self.mesh.iter().eq(&other.mesh)
+            && (&self.explicit, &self.devices, &self.spec) == (&other.explicit, &other.devices, &other.spec)
+    }
+}
+
+impl Eq for Sharding {}
+
 impl std::hash::Hash for Sharding {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.mesh.iter().for_each(|axis| axis.hash(state));

@@ -124,6 +124,7 @@ impl Ambient {
             metadata.push((name.clone(), value));
         }
         metadata.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let user = context.user.as_ref().map(|value| names.build(value)).transpose()?;
         let pair = |(name, value): (Name, Obj)| Rc::new(Kind::Tuple(vec![Rc::new(Kind::Str(name.to_string())), value]));
         let mut ambient = Self {
             x64: context.x64.unwrap_or(false),
@@ -135,7 +136,8 @@ impl Ambient {
                 .then(|| Rc::new(Kind::Tuple(metadata.into_iter().map(pair).collect()))),
             compute_on: context.compute_on,
             named_axes: axes(&context.named_axes, &[]).collect(),
-            user: context.user.as_ref().map(|value| names.build(value)).transpose()?,
+            // A context that is None is as good as none.
+            user: user.filter(|value| !matches!(**value, Kind::None)),
             contexts_made: context.contexts_made,
             guarded: context.transfer_guard.is_some_and(TransferGuard::disallows),
             persistent_cache: context.persistent_cache,
