@@ -26,6 +26,8 @@ enum Absence {
     Ran,
     /// An earlier call raised, and what failed once never takes the fast path.
     Raised,
+    /// An earlier call could not be described, and no other one was made.
+    Undescribed,
     /// The function was traced, lowered or compiled before, and never called.
     Ahead,
     /// `lax.map` wraps what it is given in a lambda of its own each time.
@@ -46,6 +48,7 @@ impl Absence {
             Self::Failed => ("failed calls", "raised", "returned"),
             Self::Ran => ("failed runs", "raised", "returned"),
             Self::Raised => ("failed call", "raised", "returned"),
+            Self::Undescribed => ("earlier call", "without words", "described"),
             Self::Ahead => ("ahead of time", "never called", "called"),
             Self::Wrapped => (WRAPPING, "a lambda", "another"),
             Self::Anew => {
@@ -63,6 +66,8 @@ impl Absence {
 struct Left<'r> {
     clearings: [usize; 2],
     called: bool,
+    /// Whether the last call has no words.
+    undescribed: bool,
     /// Whether something was traced, lowered or compiled ahead of time.
     ahead: bool,
     /// The last of its wrappers.
@@ -141,6 +146,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             Some(earlier) if observed.missed == only_dispatch && has_raised(earlier) => Absence::Raised,
             // The jaxpr of a function that is jitted itself serves all the same.
             Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Lower) => Absence::Wrapped,
+            Some(earlier) if earlier.undescribed => Absence::Undescribed,
             Some(earlier) if !earlier.called || (earlier.ahead && observed.missed == only_dispatch) => Absence::Ahead,
             Some(earlier) if earlier.wrapper != line.recorded.wrapper.as_ref() => Absence::Anew,
             Some(_) => Absence::Gone,
@@ -155,9 +161,10 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             let is_call = given.is_some_and(|call| call.via == Via::Call);
             let earlier = earlier.filter(|earlier| earlier.clearings == now);
             let called = is_call || earlier.is_some_and(|earlier| earlier.called);
-            let ahead = !is_call || earlier.is_some_and(|earlier| earlier.ahead);
+            let undescribed = given.is_none();
+            let ahead = !(is_call || undescribed) || earlier.is_some_and(|earlier| earlier.ahead);
             let wrapper = line.recorded.wrapper.as_ref();
-            left.insert(function, Left { clearings: now, called, ahead, wrapper, method });
+            left.insert(function, Left { clearings: now, called, undescribed, ahead, wrapper, method });
         }
     }
     absences

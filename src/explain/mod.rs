@@ -449,7 +449,14 @@ impl Explained {
                 _ => false,
             };
             let is_near = !call.first && !after_failures.contains(&(call.number - 1));
-            call.explanations.retain(|explanation| is_near && !is_of_another(explanation));
+            // The functions of an eager loop were there before, and what they left went with them.
+            let is_loop = call.api.starts_with("lax.") && missed(&call.observed).contains(Layer::Trace);
+            let are_anew =
+                |of: &Explanation| is_loop && of.layer == Layer::Trace && is_of_another(of) && names_functions(of);
+            for explanation in call.explanations.iter_mut().filter(|explanation| are_anew(explanation)) {
+                explanation.differences.retain(Difference::is_the_function);
+            }
+            call.explanations.retain(|explanation| is_near && (!is_of_another(explanation) || are_anew(explanation)));
             for explanation in &mut call.explanations {
                 let options = |number: usize| Some(&recording.described(&recorded_calls, number - 1)?.options);
                 let nearest = explanation.nearest;

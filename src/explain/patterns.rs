@@ -134,6 +134,15 @@ fn by_hazard<'e>(habit: &Habit, seen: Vec<Seen<'e>>) -> Vec<Vec<Seen<'e>>> {
     groups.into_values().collect()
 }
 
+/// The values at a path.
+#[derive(Default)]
+struct Values<'e> {
+    known: HashSet<&'e str>,
+    /// In how many misses it was none of those.
+    new: usize,
+    of: usize,
+}
+
 /// The calls of a function that show a habit.
 fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>> {
     let missing = |call: &&'e ExplainedCall| Some((*call, because(habit, call))).filter(|(_, found)| !found.is_empty());
@@ -150,14 +159,14 @@ fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>>
         Sign::Repeats => Some(calls.iter().filter_map(missing).collect()).filter(|seen: &Vec<_>| seen.len() >= 2),
         Sign::NewEachTime => {
             let misses: Vec<Seen<'e>> = calls.iter().filter_map(missing).collect();
-            let mut values: IndexMap<&str, Vec<&str>> = IndexMap::new();
+            let mut values: IndexMap<&str, Values<'_>> = IndexMap::new();
             for (difference, _) in misses.iter().flat_map(|(_, found)| found) {
-                values.entry(&difference.path).or_default().push(&difference.after);
+                let Values { known, new, of } = values.entry(&difference.path).or_default();
+                known.insert(&difference.before);
+                *new += usize::from(known.insert(&difference.after));
+                *of += 1;
             }
-            values.retain(|_, values| {
-                let different: HashSet<_> = values.iter().collect();
-                values.len() >= 2 && 10 * different.len() >= 9 * values.len() && 2 * values.len() >= calls.len() - 1
-            });
+            values.retain(|_, Values { new, of, .. }| *of >= 2 && 10 * *new >= 9 * *of && 2 * *of >= calls.len() - 1);
             let there = |(call, mut found): Seen<'e>| {
                 found.retain(|(difference, _)| values.contains_key(difference.path.as_str()));
                 Some((call, found)).filter(|(_, found)| !found.is_empty())

@@ -118,9 +118,11 @@ impl Repair {
                 each.push(missed);
             }
         }
-        // A body that doesn't run raises nothing.
-        if let Tree::Object(parts) = &mut mended {
+        // A body that doesn't run raises nothing, and what the program doesn't use is what that of the first call doesn't.
+        if let (Tree::Object(parts), Tree::Object(first)) = (&mut mended, &before) {
             parts.shift_remove("raises");
+            parts.shift_remove("unused");
+            parts.extend(first.get("unused").map(|unused| ("unused".to_owned(), unused.clone())));
         }
         let (repaired, prediction) = trial.predicted(&mended).ok_or(Untried::Unknown)?;
         let Verdict::Missed(missed) = prediction.verdict else { return Err(Untried::Unknown) };

@@ -162,3 +162,15 @@ fn a_call_that_repeats_nothing_says_so(#[case] again: &str, #[case] reason: &str
     let explained = explained(&[first("jax.jit", "1", ""), unrecorded.to_owned(), call]);
     assert_eq!(explained.calls[2].unpredicted.as_deref(), Some(reason));
 }
+
+/// A call that has no words was one of the function, and nothing else is known of it.
+#[test]
+fn a_call_without_words_is_no_compilation_ahead_of_time() {
+    let unrecorded = format!(
+        r#"{{"api": "jax.jit", "name": "step", "at": "a.py:1", "unrecorded": "recording a slice", "missed": [{TRACED}]}}"#
+    );
+    let explained = explained(&[unrecorded, first("jax.jit", "1", "")]);
+    let [_, call] = &explained.calls[..] else { panic!("{explained:#?}") };
+    let [Some(advice)] = &call.advice[..] else { panic!("{explained:#?}") };
+    assert_eq!((call.differences()[0].path.as_str(), &*advice.cause), ("step", "after-a-call-without-words"));
+}

@@ -8,6 +8,7 @@ use jitkey::report::text::Style;
 use rstest::rstest;
 
 use super::common::{NEWEST, SPEC};
+use super::recordings::record;
 
 /// What becomes of a repair that mends all, and of which nothing could be left out.
 const MENDED: Tried = Tried { mends: true, minimal: true, left: LayerSet::NONE, by: Vec::new() };
@@ -501,4 +502,22 @@ fn what_cannot_be_read_is_one_call(#[case] value: String, #[case] news: &str, #[
         let why = call.unpredicted.as_ref().unwrap();
         assert!(why.contains(reason), "{why}");
     }
+}
+
+/// What the calls between left is no reason, what a repaired call doesn't use is what that program doesn't, and a shape that was there
+/// before is not new.
+#[rstest]
+fn what_alternates_is_compared_with_its_like(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("alternating", version);
+    let said = text(&explained, Style::PLAIN);
+    let again: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
+    let causes = |call: &ExplainedCall| call.advice.iter().flatten().map(|it| it.cause.clone()).collect::<Vec<_>>();
+    let loops: Vec<_> = again.iter().filter(|call| call.name == "lax.while_loop").collect();
+    assert!(loops.len() == 2 && loops.iter().all(|call| causes(call) == ["body-made-anew"; 2]), "{said}");
+    let step = again.iter().find(|call| call.name == "step").unwrap();
+    assert_eq!(causes(step), ["static-flag"], "{said}");
+    let tried = step.tried.as_ref().unwrap();
+    assert!(tried.mends && tried.left.is_empty(), "{said}");
+    let summary = summary(&explained, Style::PLAIN);
+    assert!(!summary.contains("A shape is new"), "{summary}");
 }

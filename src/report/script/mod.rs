@@ -17,7 +17,7 @@ use indexmap::IndexMap;
 
 use self::frame::part;
 use crate::case::{
-    Case, Class, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, MethodKind, Name, Step, Value, Verdict,
+    Case, Class, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, MethodKind, Name, Step, Value, Verdict, Via,
 };
 
 /// What a script is to show.
@@ -245,8 +245,13 @@ impl<'c> Writer<'c> {
 
     fn call_text(&self) -> String {
         let counted = functions(self.case).all(|function| self.is_counted(function));
-        let event = "\"/jax/core/compile/jaxpr_trace_duration\" in events";
-        let traced = if counted { "traces > 0".to_owned() } else { format!("traces > 0 or {event}") };
+        // Since 0.9 the event comes for a jaxpr that is found, too; a new one is lowered, where the call goes on.
+        let events = if self.case.calls().all(|call| call.via == Via::Call) {
+            r#"{"/jax/core/compile/jaxpr_trace_duration", "/jax/core/compile/jaxpr_to_mlir_module_duration"} <= set(events)"#
+        } else {
+            r#""/jax/core/compile/jaxpr_trace_duration" in events"#
+        };
+        let traced = if counted { "traces > 0".to_owned() } else { format!("traces > 0 or {events}") };
         let mut text = part("call").replace("TRACED", &traced);
         if self.stale {
             text = text.replace("expected, ", "");
