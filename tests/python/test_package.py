@@ -131,11 +131,10 @@ def test_what_is_met_first_where_there_are_no_words_says_nothing_of_the_rest(tmp
 def test_what_is_met_first_without_words_after_a_context_was_made_says_nothing_of_the_rest(tmp_path):
     program = """
 import jax, jax.numpy as jnp
-from jax.experimental.xla_metadata import set_xla_metadata
 f, x = jax.jit(lambda x: x + 1), jnp.ones(3)
 f(x)
-jax.make_user_context(None)
-with set_xla_metadata(a=1):
+one, other = jax.make_user_context(None), jax.make_user_context(None)
+with one(1), other(2):
     f(x)
 f(x)
 """
@@ -144,7 +143,30 @@ f(x)
     subprocess.run(command, cwd=tmp_path, check=True)
     lines = map(json.loads, (tmp_path / "recording.jsonl").read_text().splitlines())
     said = [line["call"]["context"] if "call" in line else line["unrecorded"] for line in lines if "api" in line]
-    assert said == [{}, "recording what surrounds the call", {"contexts_made": 1}]
+    assert said == [{}, "recording what surrounds the call", {"contexts_made": 2}]
+
+
+@pytest.mark.skipif(jax.__version_info__ < (0, 5), reason="jax 0.4 has no set_xla_metadata")
+def test_what_contexts_of_jax_set_has_words(tmp_path):
+    from jax.experimental.xla_metadata import set_xla_metadata
+
+    f, x = jax.jit(lambda x: x + 1), jnp.ones(3)
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        with set_xla_metadata(unit=1, of="step"):
+            f(x)
+        f(x)
+    lines = map(json.loads, (tmp_path / "recording.jsonl").read_text().splitlines())
+    said = [line["call"]["context"] for line in lines if "call" in line]
+    assert said == [{"xla_metadata": {"unit": 1, "of": {"str": "step"}}}, {}]
+
+
+def test_a_nan_is_one_object(tmp_path):
+    f, nan = jax.jit(lambda x, n: x, static_argnums=1), float("nan")
+    with jitkey.recording(tmp_path / "recording.jsonl"):
+        f(1.0, nan), f(jnp.ones(3), nan), f(jnp.ones(3), float("nan"))
+    lines = map(json.loads, (tmp_path / "recording.jsonl").read_text().splitlines())
+    given = [line["call"]["args"][1]["ref"] for line in lines if line.get("api") == "jax.jit" and "call" in line]
+    assert given[0] == given[1] != given[2]
 
 
 def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):

@@ -521,3 +521,18 @@ fn what_alternates_is_compared_with_its_like(#[values(NEWEST, "0.4.30")] version
     let summary = summary(&explained, Style::PLAIN);
     assert!(!summary.contains("A shape is new"), "{summary}");
 }
+
+/// Up to flax 0.12.2, which is that of jax 0.8.3 here, a Module remembers what it had.
+#[rstest]
+fn an_attribute_that_was_removed_is_said(#[values(NEWEST, "0.8.3")] version: &str) {
+    let explained = record("removed_attribute", version);
+    let again: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
+    let said = text(&explained, Style::PLAIN);
+    if version == NEWEST {
+        assert!(again.is_empty(), "{said}");
+        return;
+    }
+    let [call] = again[..] else { panic!("{said}") };
+    assert_eq!(call.differences()[0].to_string(), "structure at model._removed: ('loss',) was absent", "{said}");
+    assert_eq!(call.advice[0].as_ref().unwrap().cause, "an-attribute-that-was-removed", "{said}");
+}

@@ -11,6 +11,9 @@ from .record import Recorder, identifier
 ITEM = "_item_"
 """How the attribute that an item is recorded as begins."""
 
+NODES = "_pytree__nodes"
+"""The attribute of a Module that says which of its attributes are nodes."""
+
 
 class Graphs(Recorder):
     """What a graph holds that is compared as a whole is written by `_named`."""
@@ -43,10 +46,16 @@ class Graphs(Recorder):
         if type(node).__name__ == "VariableDef":
             variables.append(path)
         is_made_of_items = str(getattr(getattr(node, "type", None), "__module__", "")).startswith("flax.")
+        were_set: set[Any] = set()
+        names: set[Any] = set()
         for _ in range(getattr(node, "num_attributes", 0)):
             name, attribute = next(attributes)
+            names.add(name)
             # Which of the attributes are nodes, and how many items there are, as each of them says by itself.
-            if name == "_pytree__nodes" or (name == "_length" and is_made_of_items):
+            if name == NODES:
+                were_set |= {name for name in getattr(attribute, "value", attribute) if type(name) is str and name[:9] != NODES[:9]}
+                continue
+            if name == "_length" and is_made_of_items:
                 continue
             is_item = isinstance(name, int)
             if type(attribute).__name__ == "NodeAttr":
@@ -55,6 +64,9 @@ class Graphs(Recorder):
             else:
                 value = self._named(getattr(attribute, "value", attribute))
             fields[identifier(f"{ITEM if is_item else ''}{name}")] = value
+        if were_set - names:
+            # Up to flax 0.12.2 an attribute that was removed is in that list.
+            fields["_removed"] = self._named(tuple(sorted(were_set - names)))
         return self._graph_of(getattr(node, "type", type(node)), fields, is_node=is_node)
 
     def _node_def(self, value: Any, *, is_node: bool = True) -> Any:
