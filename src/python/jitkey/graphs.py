@@ -46,14 +46,15 @@ class Graphs(Recorder):
         if type(node).__name__ == "VariableDef":
             variables.append(path)
         is_made_of_items = str(getattr(getattr(node, "type", None), "__module__", "")).startswith("flax.")
-        were_set: set[Any] = set()
-        names: set[Any] = set()
+        were_set: set[str] = set()
+        names: set[str] = set()
         for _ in range(getattr(node, "num_attributes", 0)):
             name, attribute = next(attributes)
-            names.add(name)
+            # Items of a list have numbers, and are in the list of nodes as texts.
+            names.add(str(name))
             # Which of the attributes are nodes, and how many items there are, as each of them says by itself.
             if name == NODES:
-                were_set |= {name for name in getattr(attribute, "value", attribute) if type(name) is str and name[:9] != NODES[:9]}
+                were_set |= {str(name) for name in getattr(attribute, "value", attribute) if not str(name).startswith("_pytree__")}
                 continue
             if name == "_length" and is_made_of_items:
                 continue
