@@ -164,9 +164,11 @@ def test_a_nan_is_one_object(tmp_path):
     f, nan = jax.jit(lambda x, n: x, static_argnums=1), float("nan")
     with jitkey.recording(tmp_path / "recording.jsonl"):
         f(1.0, nan), f(jnp.ones(3), nan), f(jnp.ones(3), float("nan"))
-    lines = map(json.loads, (tmp_path / "recording.jsonl").read_text().splitlines())
+    lines = [json.loads(line) for line in (tmp_path / "recording.jsonl").read_text().splitlines()]
     given = [line["call"]["args"][1]["ref"] for line in lines if line.get("api") == "jax.jit" and "call" in line]
     assert given[0] == given[1] != given[2]
+    objects = {name: form for line in lines for name, form in line.get("objects", {}).items()}
+    assert objects[given[0]] == objects[given[2]] == {"float": "nan"}
 
 
 def test_nothing_compiles_for_what_is_traced_eagerly(tmp_path):
