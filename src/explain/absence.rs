@@ -26,7 +26,7 @@ enum Absence {
     Ran,
     /// An earlier call raised, and what failed once never takes the fast path.
     Raised,
-    /// An earlier call could not be described, and no other one was made.
+    /// The call before could not be described, and nothing is known of what it left.
     Undescribed,
     /// The function was traced, lowered or compiled before, and never called.
     Ahead,

@@ -505,7 +505,6 @@ impl<'s> Generator<'s> {
     }
 }
 
-/// The flags that the profile knows.
 /// The place of the `index`-th of so many where those in a row stand far apart: each place once, and then around again.
 fn spread(index: usize, places: usize) -> usize {
     let common = |step| std::iter::successors(Some((places, step)), |&(a, b)| (b > 0).then(|| (b, a % b))).last();
@@ -514,6 +513,7 @@ fn spread(index: usize, places: usize) -> usize {
     index % places * step % places
 }
 
+/// The flags that the profile knows.
 fn flags_of(profile: &Profile, named: impl Iterator<Item = (String, Tree)>) -> Vec<Flag> {
     let known = |(name, value): (String, Tree)| {
         let effect = profile.flags.get(&name)?.clone();

@@ -110,6 +110,8 @@ class Surroundings:
             context["abstract_mesh"] = dict(inner.shape)
         metadata = _entered("xla_metadata_context_manager")
         if metadata is not None:
+            if not all(map(NAME.match, metadata.val)):
+                raise Unsupported("recording XLA metadata whose name a case can't have")
             context["xla_metadata"] = {name: self._static(value) for name, value in metadata.val.items()}
         compute_type = _entered("compute_on_context_manager")
         if compute_type is not None:
