@@ -19,7 +19,6 @@ impl Display for Value {
             Self::Int(value) => write!(f, "{value}"),
             Self::Float(value) if value.is_nan() => f.write_str("nan"),
             Self::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "inf" } else { "-inf" }),
-            Self::Float(value) if value.is_nan() => f.write_str("nan"),
             Self::Float(value) => write!(f, "{value:?}"),
             Self::Array(array) => write!(f, "{array}"),
             Self::List(items) => bracket(f, "[", items, "]"),
@@ -153,10 +152,15 @@ fn instance(f: &mut fmt::Formatter<'_>, new: &NewForm) -> fmt::Result {
 
 impl Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let function = match (self.compiled, &self.function) {
-            (Some(call), _) => format!("compiled{call}"),
-            (None, Some(function)) => format!("jit({function})"),
-            (None, None) => "f".to_owned(),
+        let options = self.options.as_ref().map(ToString::to_string);
+        let function = match (self.compiled, &self.function, options.as_deref()) {
+            (Some(call), ..) => format!("compiled{call}"),
+            (None, None, None) => "f".to_owned(),
+            (None, function, options) => {
+                let function = function.as_ref().map_or_else(|| "f".to_owned(), ToString::to_string);
+                let options = options.filter(|options| !options.is_empty()).map(|options| format!(", {options}"));
+                format!("jit({function}{})", options.unwrap_or_default())
+            }
         };
         match self.via {
             Via::Call => write!(f, "{function}(")?,
@@ -172,6 +176,9 @@ impl Display for Call {
         f.write_str(if self.via == Via::Compile { ").compile()" } else { ")" })?;
         if self.thread == Thread::Other {
             f.write_str(" in another thread")?;
+        }
+        if let Some(wrapper) = &self.wrapper {
+            write!(f, " through the wrapper {wrapper}")?;
         }
         if self.context.is_empty() { Ok(()) } else { write!(f, " under {}", self.context) }
     }

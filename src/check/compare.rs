@@ -47,6 +47,18 @@ pub struct Testimony {
     pub target: Vec<Behaviour>,
 }
 
+impl Testimony {
+    /// The last call, from 0, of which not all say the same; 0 if there is none.
+    #[must_use]
+    pub fn last_difference(&self) -> usize {
+        let differs = |i: &usize| {
+            let [rule, model, target] = [&self.rule, &self.model, &self.target].map(|calls| calls.get(*i));
+            rule != model || model != target
+        };
+        (0..self.rule.len()).rev().find(differs).unwrap_or(0)
+    }
+}
+
 /// What came of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {

@@ -23,7 +23,7 @@ pub struct Finding {
     pub testimony: Testimony,
     /// The smallest case found.
     pub case: Case,
-    /// How the key of the last call differs from that of the call before, as the model sees it.
+    /// How the key of the last call that is disputed differs from that of the nearest call before, as the model sees it.
     pub differences: Vec<Difference>,
     /// How many containers stand around its deepest leaf.
     pub depth: usize,
@@ -69,19 +69,13 @@ pub(super) fn statements(spec: &Spec, rules: &[String]) -> Vec<String> {
     rules.iter().filter_map(|id| spec.rules.get(id)).map(|rule| rule.says.clone()).collect()
 }
 
-/// How the key of the last call that missed the fast path differs from the one before.
+/// How the key of the call of that number, from 0, differs from the nearest before; nothing if it hit or was the first.
 #[must_use]
-pub fn differences(case: &Case, profile: &Profile) -> Vec<Difference> {
+pub fn differences(case: &Case, profile: &Profile, call: usize) -> Vec<Difference> {
     let Ok(mut simulation) = Simulation::explaining(case, profile) else { return Vec::new() };
-    let mut last = Vec::new();
-    for step in &case.steps {
-        match simulation.step(step) {
-            Ok(Some(prediction)) => last = prediction.differences().to_vec(),
-            Ok(None) => {}
-            Err(_) => return Vec::new(),
-        }
-    }
-    last
+    let mut predictions = case.steps.iter().filter_map(|step| simulation.step(step).transpose());
+    let disputed = predictions.nth(call).and_then(Result::ok);
+    disputed.map(|prediction| prediction.differences().to_vec()).unwrap_or_default()
 }
 
 /// How many containers stand around the deepest value of any argument.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use indexmap::IndexSet;
+
 use crate::case::{Behaviour, Case, ClearScope, Step};
 use crate::check::{Alone, Finding, Summary};
 use crate::target::About;
@@ -134,15 +136,16 @@ pub(super) fn grouped(n: u64) -> String {
 #[must_use]
 pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: Style) -> String {
     let mut text = String::new();
-    let call = last_difference(finding);
+    let call = finding.testimony.last_difference();
     let word = |calls: &[Behaviour]| calls.get(call).map_or_else(|| "nothing".to_owned(), Behaviour::to_string);
     let testimony = &finding.testimony;
     let _ = writeln!(
         text,
-        "{}finding {number}{}    {}    rule {}, model {}, target {}: {}{}{}",
+        "{}finding {number}{}    {}    call {}: rule {}, model {}, target {}; {}{}{}",
         style.bold,
         style.end,
         finding.rules.join(" + "),
+        call + 1,
         word(&testimony.rule),
         word(&testimony.model),
         word(&testimony.target),
@@ -159,9 +162,10 @@ pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: St
     let lines: Vec<(String, bool)> =
         steps(&finding.case).into_iter().map(|(line, of)| (format!("    {line}"), of == Some(call))).collect();
     let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
-    for (line, is_last) in lines {
-        let differences: Vec<_> = finding.differences.iter().map(where_and_what).collect();
-        if is_last && !differences.is_empty() {
+    let differences: IndexSet<_> = finding.differences.iter().map(where_and_what).collect();
+    let differences: Vec<_> = differences.into_iter().collect();
+    for (line, differs) in lines {
+        if differs && !differences.is_empty() {
             let pad = width - line.chars().count();
             let _ = writeln!(text, "{line}{:pad$}    {}{}{}", "", style.bold, differences.join("; "), style.end);
         } else {
@@ -201,12 +205,13 @@ pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: St
     text
 }
 
-/// What stands before the steps of a case: the options of the wrapper and the objects.
+/// What stands before the steps of a case: the options of the wrapper, what surrounds all calls, and the objects.
 pub(super) fn definitions(case: &Case) -> Vec<String> {
     let options = case.options.to_string();
     let function = if options.is_empty() { None } else { Some(format!("f = jit(f, {options})")) };
     let objects = case.objects.iter().map(|(name, value)| format!("{name} = {value}"));
-    function.into_iter().chain(objects).collect()
+    let context = (!case.context.is_empty()).then(|| format!("under {}", case.context));
+    function.into_iter().chain(context).chain(objects).collect()
 }
 
 /// The steps of a case, each with the number of its call (from 0) if it is one.
@@ -234,16 +239,6 @@ fn where_and_what(difference: &crate::model::Difference) -> String {
     } else {
         format!("{} at {}", difference.component, difference.path)
     }
-}
-
-/// The last call in which the witnesses differ.
-fn last_difference(finding: &Finding) -> usize {
-    let testimony = &finding.testimony;
-    let differs = |i: &usize| {
-        let at = |calls: &[Behaviour]| calls.get(*i).cloned();
-        at(&testimony.rule) != at(&testimony.model) || at(&testimony.model) != at(&testimony.target)
-    };
-    (0..testimony.rule.len()).rev().find(differs).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -120,3 +120,12 @@ fn what_cannot_run_is_refused(#[case] yaml: &str, #[case] reason: &str) {
     let error = from_yaml::<Case>(yaml).unwrap().validate().unwrap_err().to_string();
     assert!(error.contains(reason), "{error}");
 }
+
+#[rstest]
+#[case("{args: ['f32[]'], options: {donate_argnums: [0]}}", "jit(f, donate_argnums=(0,))(f32[])")]
+#[case("{args: ['f32[]'], options: {}, wrapper: second}", "jit(f)(f32[]) through the wrapper second")]
+#[case("{function: {ref: g}, args: ['f32[]'], via: lower}", "jit(g).lower(f32[])")]
+#[case("{args: ['f32[]']}", "f(f32[])")]
+fn a_call_says_how_its_function_is_wrapped(#[case] yaml: &str, #[case] notation: &str) {
+    assert_eq!(from_yaml::<Call>(yaml).unwrap().to_string(), notation);
+}
