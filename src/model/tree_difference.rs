@@ -131,18 +131,26 @@ impl<'k> Tree<'k> {
     /// The children by what paths call them, if the class says so.
     fn called(&self, node: usize) -> Option<IndexMap<String, usize>> {
         let names = &self.nodes[node].more.as_ref()?.names;
-        let is_written = !names.is_empty() && names.iter().all(|name| matches!(name, Label::Written(_)));
-        is_written.then(|| names.iter().map(ToString::to_string).zip(self.children[node].iter().copied()).collect())
+        let has_fields = matches!(self.nodes[node].kind, NodeKind::Custom | NodeKind::Dataclass);
+        let is_name = |name: &Label| match name {
+            Label::Written(_) => true,
+            Label::Attribute(_) => has_fields,
+            _ => false,
+        };
+        (!names.is_empty() && names.iter().all(is_name))
+            .then(|| names.iter().map(ToString::to_string).zip(self.children[node].iter().copied()).collect())
     }
+}
+
+/// What paths call the children of a node.
+fn named(node: &TreeNode) -> Vec<String> {
+    let names = node.more.as_ref().map(|more| &more.names);
+    names.into_iter().flatten().map(ToString::to_string).collect()
 }
 
 /// Whether two nodes are of namedtuples whose fields have other names: nothing in them corresponds.
 fn is_another_namedtuple(before: &TreeNode, after: &TreeNode) -> bool {
-    let fields = |node: &TreeNode| {
-        let names = node.more.as_ref().map(|more| &more.names);
-        names.into_iter().flatten().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    before.kind == NodeKind::Namedtuple && after.kind == NodeKind::Namedtuple && fields(before) != fields(after)
+    before.kind == NodeKind::Namedtuple && after.kind == NodeKind::Namedtuple && named(before) != named(after)
 }
 
 /// The items of a tuple or a list.
@@ -271,9 +279,10 @@ impl Compared {
     /// Compares the data of two nodes of one class that have other attributes, which a recording takes for two classes. Returns
     /// whether they are such.
     fn attributes(&mut self, before: &TreeNode, after: &TreeNode, new: &Tree<'_>, j: usize) -> bool {
-        let named = |node: &TreeNode| node.data().iter().map(|(label, _)| label.to_string()).collect::<Vec<_>>();
-        let (was, is) = (named(before), named(after));
-        if before.kind != after.kind || stem(before.word()) != stem(after.word()) || was == is {
+        let data = |node: &TreeNode| node.data().iter().map(|(label, _)| label.to_string()).collect::<Vec<_>>();
+        let (was, is) = (data(before), data(after));
+        let are_alike = was == is && named(before) == named(after);
+        if before.kind != after.kind || stem(before.word()) != stem(after.word()) || are_alike {
             return false;
         }
         let (old, now) = (was.iter().zip(before.data()), is.iter().zip(after.data()));

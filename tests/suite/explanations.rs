@@ -536,3 +536,23 @@ fn an_attribute_that_was_removed_is_said(#[values(NEWEST, "0.8.3")] version: &st
     assert_eq!(call.differences()[0].to_string(), "structure at model._removed: ('loss',) was absent", "{said}");
     assert_eq!(call.advice[0].as_ref().unwrap().cause, "an-attribute-that-was-removed", "{said}");
 }
+
+/// Flax says what is static of its objects in one tuple with the names from 0.12.8 on, and name by name before.
+#[rstest]
+fn what_differs_in_an_object_of_nnx_has_the_name_of_its_attribute(#[values(NEWEST, "0.7.2")] version: &str) {
+    let explained = record("nnx_given_to_jit", version);
+    let again = explained.calls.iter().filter(|call| call.is_again());
+    let found: Vec<_> = again.flat_map(|call| call.differences().iter().map(ToString::to_string)).collect();
+    let functions = ["init", "update"].map(|name| format!("structure at optimizer.tx.{name}: another <function"));
+    let expected = [
+        "structure at model.scale: 2.0 was 1.0",
+        "structure at model.flag: 3 was absent",
+        "structure at model.extra: Param of 1 was absent",
+        &functions[0],
+        &functions[1],
+    ];
+    let said = text(&explained, Style::PLAIN);
+    assert_eq!(found.len(), expected.len(), "{said}");
+    assert!(found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected)), "{found:?}\n{said}");
+    assert!(explained.calls.iter().all(|call| call.predicted.as_ref() == Some(&call.observed)), "{said}");
+}

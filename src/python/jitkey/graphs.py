@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from jax._src.tree_util import default_registry
+
+from .parameters import NAME
 from .record import Recorder, identifier
+from .source import NOTHING, held_by
 
 ITEM = "_item_"
 """How the attribute that an item is recorded as begins."""
 
 NODES = "_pytree__nodes"
 """The attribute of a Module that says which of its attributes are nodes."""
+
+REMOVED = "_removed"
+"""What is recorded instead: the attributes that it lists and that are there no more."""
 
 
 class Graphs(Recorder):
@@ -67,7 +75,7 @@ class Graphs(Recorder):
             fields[identifier(f"{ITEM if is_item else ''}{name}")] = value
         if were_set - names:
             # Up to flax 0.12.2 an attribute that was removed is in that list.
-            fields["_removed"] = self._named(tuple(sorted(were_set - names)))
+            fields[REMOVED] = self._named(tuple(sorted(were_set - names)))
         return self._graph_of(getattr(node, "type", type(node)), fields, is_node=is_node)
 
     def _node_def(self, value: Any, *, is_node: bool = True) -> Any:
@@ -144,3 +152,24 @@ def is_graph(value: Any) -> bool:
 def is_node_def(value: Any) -> bool:
     """Whether it is the graph of a Module of up to flax 0.10.2."""
     return type(value).__name__ == "NodeDef" and hasattr(value, "subgraphs") and hasattr(value, "static_fields")
+
+
+def nnx_attributes(value: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The attributes of an object of `flax.nnx` that jax flattens by itself, those that are data and those that are static; None for
+    anything else. Beside its class, the names of both, in order, and what the static ones are make its treedef."""
+    # Flax isn't imported to find out, and before 0.12 these are no nodes.
+    flax: Any = sys.modules.get("flax.nnx.pytreelib")
+    if flax is None or not isinstance(value, flax.Pytree):
+        return None
+    try:
+        children, (names, *statics) = default_registry.flatten_one_level(value)
+        # Up to flax 0.12.2 each with its name.
+        static = dict(statics[0]) if len(statics) == 1 else dict(zip(*statics, strict=True))
+        data = dict(zip(names, children, strict=True))
+    except (TypeError, ValueError):
+        return None
+    own = held_by(value) or {}
+    if not all(type(name) is str and NAME.match(name) and own.get(name, NOTHING) is part for name, part in (data | static).items()):
+        return None
+    removed = tuple(sorted(set(static.pop(NODES, ())) - data.keys() - static.keys() - {NODES}))
+    return data, static | ({REMOVED: removed} if removed else {})

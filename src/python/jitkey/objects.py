@@ -23,7 +23,7 @@ from . import parsed
 from .dtypes import dtype_name
 from .equality import compared_fields, hash_of, is_compared, is_hashed_by_identity
 from .errors import Unsupported
-from .graphs import Graphs, is_graph, is_node_def, is_split
+from .graphs import Graphs, is_graph, is_node_def, is_split, nnx_attributes
 from .options import has_options, jit_options
 from .outside import Outside
 from .parameters import NAME, params_of
@@ -413,7 +413,17 @@ class Objects(Graphs):
                 return {"new": {"class": self._class(value, form), "fields": parts}}
         if self.converts and hasattr(type(value), "__jax_array__") and not _is_registered(value):
             return self._converted(value)
-        return super()._instance(value)
+        return self._by_attributes(value) or super()._instance(value)
+
+    def _by_attributes(self, value: Any) -> dict[str, Any] | None:
+        """An object of `flax.nnx` that is a node by itself, as a dataclass of what it has now; None for anything else."""
+        found = nnx_attributes(value)
+        if found is None:
+            return None
+        data, static = found
+        form = {"dataclass": {"data": list(data), "meta": list(static)}}
+        fields = {name: self.value(part) for name, part in data.items()} | {name: self._named(part) for name, part in static.items()}
+        return {"new": {"class": self._class_of(type(value), ("attributes", *data, "", *static), form), "fields": fields}}
 
     def _converted(self, value: Any) -> Any:
         """An object that is asked for its array, as jax asks it."""
