@@ -14,18 +14,20 @@ mod patterns;
 mod recording;
 mod repair;
 mod replay;
+mod transformed;
 mod tried;
 
 use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use advice::Advice;
 pub use beside::Beside;
 pub use patterns::{Pattern, listed, located, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
 pub use repair::{Repair, Untried};
+pub use transformed::Transformed;
 pub use tried::Tried;
 
 use crate::case::{Layer, LayerSet, Step, Verdict, Via};
@@ -85,16 +87,6 @@ pub enum Nearest {
     Aside(usize),
     /// There is no key of the function.
     Nothing,
-}
-
-/// What became of what a transformation makes of a function, `jax.grad` say, outside of all that is traced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transformed {
-    /// XLA compiled it.
-    Compiled,
-    /// XLA compiled nothing: it was there, in a file perhaps, or the call raised.
-    Found,
 }
 
 /// How many calls of a function are looked at for one that was made alike.
@@ -189,7 +181,12 @@ impl ExplainedCall {
     /// Whether something was made for it that an earlier call of the function might have left.
     #[must_use]
     pub fn is_again(&self) -> bool {
-        !self.first && !missed(&self.observed).is_empty()
+        !self.first && (!missed(&self.observed).is_empty() || self.is_transformed_anew())
+    }
+
+    /// Whether its function was found, and what a transformation makes of it was compiled for another number of rows.
+    fn is_transformed_anew(&self) -> bool {
+        missed(&self.observed).is_empty() && self.transformed.is_some() && !self.explanations.is_empty()
     }
 
     /// Whether XLA compiled something for it.
@@ -424,6 +421,7 @@ impl Explained {
             predict(&replay, (&api, profile.as_ref()), &recording, &mut calls, &mut inside);
             replays.insert(api, replay);
         }
+        transformed::explain_sizes(&recorded_calls, &mut calls);
         let mut unpredicted: HashMap<usize, usize> = HashMap::new();
         for call in &mut calls {
             call.after_unpredicted = unpredicted.get(&call.function).copied();

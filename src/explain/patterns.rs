@@ -224,6 +224,9 @@ fn because<'e>(habit: &Habit, call: &'e ExplainedCall) -> Vec<(&'e Difference, O
 
 /// Whether anything was made for a call, on the fast path or off it.
 fn made(call: &ExplainedCall) -> bool {
+    if call.is_transformed_anew() {
+        return true;
+    }
     let below = [Layer::Trace, Layer::Lower, Layer::Compile];
     below.iter().any(|layer| super::missed(&call.observed).contains(*layer))
 }

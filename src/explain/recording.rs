@@ -209,6 +209,7 @@ impl Outline {
             unrecorded,
             seconds: None,
             transformed: None,
+            under: Vec::new(),
             observed,
         };
         CallLine {
@@ -307,6 +308,9 @@ pub struct Recorded {
     /// What became of what a transformation around it makes of it, of which the model says nothing.
     #[serde(default)]
     pub transformed: Option<Transformed>,
+    /// The transformations around it, from the outermost: `vmap over 5`, `derivative`.
+    #[serde(default)]
+    pub under: Vec<String>,
     /// What it did.
     #[serde(flatten)]
     pub observed: CallObservation,

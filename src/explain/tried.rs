@@ -97,7 +97,7 @@ impl Explained {
     /// The same, or why it can't be tried, if only since it is none of those that are; `None` if there is nothing near it.
     fn attempt(&self, number: usize, spec: &Spec, is_one: bool) -> Option<Result<Repair, Untried>> {
         let call = self.calls.get(number.checked_sub(1)?)?;
-        let explanation = call.explanation()?;
+        let explanation = call.explanation().filter(|_| !call.is_transformed_anew())?;
         let profile = profile_of(spec, &call.api, &self.version)?;
         let replay = self.replays.get(&call.api)?;
         match explanation.nearest {

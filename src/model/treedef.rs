@@ -413,9 +413,22 @@ impl PartialEq for Path {
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.tree.root)?;
-        self.labels().iter().try_for_each(|label| write!(f, "{label}"))
+        let labels = self.labels();
+        let part = match (&self.tree.root, labels.first()) {
+            (Root::Called(name), Some(Label::Index(i))) => part_of_tuple(name, *i),
+            _ => None,
+        };
+        match part {
+            Some(part) => f.write_str(part)?,
+            None => write!(f, "{}", self.tree.root)?,
+        }
+        labels.iter().skip(usize::from(part.is_some())).try_for_each(|label| write!(f, "{label}"))
     }
+}
+
+/// What a part of a tuple is called that is called by what it is of: `init_val` of `(i, init_val)`.
+fn part_of_tuple(name: &str, i: usize) -> Option<&str> {
+    name.strip_prefix('(')?.strip_suffix(')')?.split(", ").nth(i)
 }
 
 impl fmt::Debug for Path {

@@ -184,6 +184,20 @@ def test_the_gradient_of_a_jitted_function_counts():
         jax.grad(loss)(jnp.ones(5))
 
 
+def test_each_number_of_rows_that_is_mapped_over_counts():
+    loss = jax.jit(lambda x: (x**2).sum())
+
+    @jitkey.assert_no_recompile()
+    def mapped(*sizes):
+        for rows in sizes:
+            jax.vmap(loss)(jnp.ones((rows, 3)))
+            jax.vmap(jax.grad(loss))(jnp.ones((rows, 3)))
+
+    mapped(4, 4)
+    with fails("<lambda> .* compiled twice(.|\n)*now vmap over 6, before vmap over 5"):
+        mapped(5, 6)
+
+
 def test_a_call_that_raises_is_no_compile():
     @jax.jit
     def step(x):

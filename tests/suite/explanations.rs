@@ -556,3 +556,17 @@ fn what_differs_in_an_object_of_nnx_has_the_name_of_its_attribute(#[values(NEWES
     assert!(found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected)), "{found:?}\n{said}");
     assert!(explained.calls.iter().all(|call| call.predicted.as_ref() == Some(&call.observed)), "{said}");
 }
+
+#[rstest]
+fn what_is_mapped_over_more_rows_is_compiled_again(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("mapped_over", version);
+    let said = text(&explained, Style::PLAIN);
+    let told = |call: &ExplainedCall| format!("{} {} {}", call.number, call.observed, call.differences()[0]);
+    let again: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).map(told).collect();
+    let expected =
+        ["3 hit rows mapped over: vmap over 3 was vmap over 2", "4 hit rows mapped over: vmap over 4 was vmap over 3"];
+    assert_eq!(again, expected, "{said}");
+    let [pattern] = &explained.to_mend()[..] else { panic!("{said}") };
+    assert_eq!((pattern.id.as_str(), pattern.compiles, pattern.saves), ("mapped-over-another-number", 2, 2), "{said}");
+    assert!(said.contains("2 compiled again"), "{said}");
+}

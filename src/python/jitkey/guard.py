@@ -160,12 +160,18 @@ def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
                 function.nth = functions[0].nth
     traced: collections.Counter[_Function] = collections.Counter()
     compiled: collections.Counter[_Function] = collections.Counter()
+    mapped: dict[_Function, dict[tuple[str, ...], set[str]]] = collections.defaultdict(dict)
     for call in calls:
         if "error" not in call and call["number"] > before:
             function = _Function(call["name"], call["at"], call["function"].nth)
             traced[function] += "trace" in call["missed"]
             compiled[function] += "compile" in call["missed"]
-    return {function: max(count, compiled[function]) for function, count in traced.items()}
+            # Under a transformation, which compiles for each number of rows; another transformation makes another program.
+            if under := call.get("under"):
+                kinds = tuple(name.split()[0] for name in under)
+                mapped[function].setdefault(kinds, set()).add(" of ".join(under))
+    sizes = {function: max(map(len, kinds.values())) for function, kinds in mapped.items()}
+    return {function: max(count, compiled[function], sizes.get(function, 0)) for function, count in traced.items()}
 
 
 IN_A_LOOP = 3

@@ -38,7 +38,7 @@ from .reads import Reads, Said
 from .record import is_module
 from .served import FastPath
 from .signatures import Signatures, twice
-from .source import asked_by, caller, code, codes, place, programs_line
+from .source import asked_by, caller, code, codes, place, programs_line, transformed_by
 from .stream import Stream
 from .surroundings import Surroundings
 from .wrappers import Wrapper, wrapper_of
@@ -379,6 +379,8 @@ class Recording:
             line["unrecorded"] = "recording what a program under a transformation raises"
         if call.via == "transformed":
             line["transformed"] = "compiled" if "compile" in missed else "found"
+            if "compile" in missed:
+                line["under"] = transformed_by()
         # What else is made meanwhile is made for an operation outside of the program.
         missed &= GOES_TO.get(call.via, missed)
         if local.effect is not None:

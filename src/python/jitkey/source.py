@@ -432,6 +432,23 @@ def transformed() -> str | None:
     return "compile" if around <= {"JVPTrace", "LinearizeTrace"} else "trace"
 
 
+def transformed_by() -> list[str]:
+    """The transformations around a call for which `transformed` says something, from the outermost, and how many rows are mapped over."""
+    around: list[tuple[str, int | None]] = []
+    state = getattr(getattr(core, "thread_local_state", None), "trace_state", None)
+    if state is not None and hasattr(core, "EvalTrace"):  # Up to jax 0.4.
+        sizes = {id(frame.main_trace): frame.size for frame in state.axis_env if hasattr(frame, "main_trace")}
+        around = [(main.trace_type.__name__, sizes.get(id(main))) for main in state.trace_stack.stack[1:]]
+    else:
+        trace: Any = core.trace_ctx.trace
+        while type(trace).__name__ in _TRANSFORMATIONS:
+            around.insert(0, (type(trace).__name__, getattr(getattr(trace, "axis_data", None), "size", None)))
+            trace = trace.parent_trace
+    # Beside a JVPTrace it is part of one derivative.
+    around = [(name, size) for name, size in around if name != "JaxprTrace"]
+    return [f"vmap over {size}" if name == "BatchTrace" else "derivative" for name, size in around]
+
+
 def is_called_by_program() -> bool:
     """Whether the program makes the call itself, and not jax for it."""
     frame: types.FrameType | None = sys._getframe(1)

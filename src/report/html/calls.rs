@@ -59,7 +59,8 @@ pub(super) fn state(call: &ExplainedCall) -> &'static str {
     };
     let depth =
         [(Layer::Trace, "trace"), (Layer::Lower, "lower"), (Layer::Compile, "compile"), (Layer::Dispatch, "dispatch")];
-    depth.into_iter().find(|(layer, _)| missed.contains(*layer)).map_or("hit", |(_, word)| word)
+    let deepest = depth.into_iter().find(|(layer, _)| missed.contains(*layer)).map(|(_, word)| word);
+    deepest.unwrap_or(if call.is_again() { "compile" } else { "hit" })
 }
 
 /// Whose key is nearest.

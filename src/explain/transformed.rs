@@ -1,0 +1,47 @@
+//! What XLA compiles of a function that is traced already: outside of any jit, a transformation makes a program of its own of it.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ExplainedCall, Explanation, Nearest, Recorded};
+use crate::case::{Layer, Verdict};
+use crate::model::Difference;
+
+/// What became of what a transformation makes of a function, `jax.grad` say, outside of all that is traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transformed {
+    /// XLA compiled it.
+    Compiled,
+    /// XLA compiled nothing: it was there, in a file perhaps, or the call raised.
+    Found,
+}
+
+/// Explains the calls whose function was traced already and that compiled what the same transformations had made of it for another
+/// number of rows. That it's other arguments which are mapped or differentiated, a recording doesn't say.
+pub(super) fn explain_sizes(recorded: &[&Recorded], calls: &mut [ExplainedCall]) {
+    let mut compiled: HashMap<_, Vec<(&[String], usize)>> = HashMap::new();
+    for (recorded, call) in recorded.iter().zip(calls) {
+        let under = &recorded.under[..];
+        if call.transformed != Some(Transformed::Compiled) || under.is_empty() {
+            continue;
+        }
+        let earlier =
+            compiled.entry((call.function, under.iter().map(|name| kind(name)).collect::<Vec<_>>())).or_default();
+        let is_new = earlier.iter().all(|(before, _)| *before != under);
+        if let (Some((before, number)), true) = (earlier.last(), is_new && call.observed == Verdict::HIT) {
+            let [before, after] = [before, under].map(|names| names.join(" of "));
+            let differences = vec![Difference::new("", "rows mapped over", before, after)];
+            call.explanations.push(Explanation { layer: Layer::Compile, nearest: Nearest::Call(*number), differences });
+        }
+        if is_new {
+            earlier.push((under, call.number));
+        }
+    }
+}
+
+/// `vmap` of `vmap over 5`.
+fn kind(transformation: &str) -> &str {
+    transformation.split(' ').next().unwrap_or_default()
+}

@@ -1,0 +1,17 @@
+"""A jitted function that is mapped over batches outside of any jit: each number of rows is compiled, though nothing is traced."""
+
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def score(x):
+    return jnp.sin(x).sum()
+
+
+for rows in (2, 2, 3, 4, 2):
+    jax.vmap(score)(jnp.ones((rows, 3)))
+# Each of these is another program, and compiles once.
+for _ in range(2):
+    jax.vmap(jax.grad(score))(jnp.ones((2, 3)))
+    jax.grad(score)(jnp.ones(3))
