@@ -397,7 +397,8 @@ fn definition(function: &Obj) -> Option<Rc<str>> {
     }
 }
 
-/// Where the results have to be: one for all, or one for each. A body that uses nothing has none.
+/// Where the results have to be: one for all, or one for each if they differ; nothing if the compiler chooses. A body that uses nothing
+/// has none.
 pub(super) fn out_shardings<'c>(
     options: &'c JitOptions,
     leaves: &Leaves,
@@ -405,6 +406,8 @@ pub(super) fn out_shardings<'c>(
     let asked = options.out_shardings.as_ref().filter(|_| leaves.iter().any(|leaf| leaf.kept));
     let count = asked.map_or(0, |asked| match asked {
         Shardings::All(_) => 1,
+        Shardings::Tree(tree) if tree.leaves.iter().all(Option::is_none) => 0,
+        Shardings::Tree(tree) if tree.leaves.windows(2).all(|pair| pair[0] == pair[1]) => 1,
         Shardings::Tree(tree) => tree.leaves.len(),
     });
     (0..count).map(move |i| asked?.of_leaf(i))

@@ -143,11 +143,7 @@ pub(super) fn shardings_are_known(
         return unknown("beside a layout or a memory kind");
     }
     let named = |at: &Placement| at.sharding.is_some();
-    let returns_the_kept = match &**body(function) {
-        _ if ambient.recorded => true,
-        Kind::Function(function) => function.uses.is_none() || !options.keep_unused,
-        _ => false,
-    };
+    let returns_the_kept = ambient.recorded || returns_the_kept(function, options);
     if options.out_shardings.iter().flat_map(Shardings::iter).any(named) && !returns_the_kept {
         return unknown("of a body that returns something else than the arguments of its program");
     }
@@ -177,6 +173,14 @@ pub(super) fn shardings_are_known(
     Ok(raised)
 }
 
+/// Whether a function that a case makes returns the arguments of its program, and has none besides.
+fn returns_the_kept(function: &Obj, options: &JitOptions) -> bool {
+    match &**body(function) {
+        Kind::Function(function) => function.uses.is_none() || !options.keep_unused,
+        _ => false,
+    }
+}
+
 /// What `jax.jit` raises where an array of that shape can't have the sharding (`pjit_check_aval_sharding`).
 fn misfit(at: &Placement, shape: &[u64], profile: &Profile) -> Option<Raised> {
     let named = at.sharding.as_ref()?;
@@ -187,15 +191,22 @@ fn misfit(at: &Placement, shape: &[u64], profile: &Profile) -> Option<Raised> {
     (!is_divided).then(|| Raised::new(&profile.indivisible_sharding))
 }
 
-/// The arguments of one program are where `in_shardings` say, and it lives on one set of devices, those of `jax.set_mesh` if
+/// `out_shardings` are as many as what is returned (`flatten_axes`), the arguments of one program are where `in_shardings` say, and it lives on one set of devices, those of `jax.set_mesh` if
 /// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
 pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
     let mismatch = || Raised::new("ValueError");
     // What `in_shardings` do not fit is never traced.
-    let kept = call.arguments.leaves.iter().filter(|leaf| leaf.kept);
+    let kept = || call.arguments.leaves.iter().filter(|leaf| leaf.kept);
     let places = call.options.out_shardings.as_ref();
+    let is_of_each = |places: &Shardings| match places {
+        Shardings::All(_) => true,
+        Shardings::Tree(tree) => tree.leaves.len() == kept().count(),
+    };
+    if returns_arguments(call) && returns_the_kept(call.function, call.options) && !places.is_none_or(is_of_each) {
+        return Err(mismatch());
+    }
     let out = |(i, leaf): (usize, Leaf<'_>)| misfit(places?.of_leaf(i)?, &leaf.aval.shape, profile);
-    if let Some(raised) = kept.enumerate().find_map(out).filter(|_| returns_arguments(call)) {
+    if let Some(raised) = kept().enumerate().find_map(out).filter(|_| returns_arguments(call)) {
         return Err(raised);
     }
     for leaf in call.arguments.leaves.iter().filter(|_| !call.options.moves()) {

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::rc::{Rc, Weak};
 
 use super::object::{Kind, Obj};
-use crate::case::{Form, InShardings, JitOptions, Name, Value};
+use crate::case::{Form, InShardings, JitOptions, Name, Shardings, Value};
 use crate::spec::{KeyedBy, Profile};
 
 /// What a function is wrapped with, which all calls of a wrapper share.
@@ -17,8 +17,13 @@ impl Options {
         let mut options = asked.resolved().into_owned();
         let is_null =
             |asked: &InShardings| matches!(asked, InShardings::Each(each) if each.iter().all(Option::is_none));
-        if profile.null_shardings_are_none && options.in_shardings.as_ref().is_some_and(is_null) {
-            options.in_shardings = None;
+        let is_null_tree =
+            |asked: &Shardings| matches!(asked, Shardings::Tree(tree) if tree.leaves.iter().all(Option::is_none));
+        if profile.null_shardings_are_none {
+            options.in_shardings = options.in_shardings.filter(|asked| !is_null(asked));
+            // Of `nnx.jit` they stand in a tree with others.
+            options.out_shardings =
+                options.out_shardings.filter(|asked| profile.always_gives_shardings || !is_null_tree(asked));
         }
         Self(Rc::new(options))
     }

@@ -159,7 +159,7 @@ pub struct Profile {
     /// What a compiled object raises for a `jax.ShapeDtypeStruct`, which has no value.
     #[serde(default = "invalid_input")]
     pub compiled_without_value: String,
-    /// Whether `in_shardings` of nothing but None are none at all.
+    /// Whether `in_shardings` or `out_shardings` of nothing but None are none at all.
     #[serde(default)]
     pub null_shardings_are_none: bool,
     /// Names that no argument can be passed by, since Python's part of the call has them (`TypeError`).

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use super::common::{NEWEST, SPEC};
 
 /// The rules whose calls a recording says in other words, of which implementations these pairs show it, and why.
-const SAID_OTHERWISE: [(&str, &[&str], &str); 16] = [
+const SAID_OTHERWISE: [(&str, &[&str], &str); 18] = [
     (
         "array-avals/smallest-numpy-scalar",
         &["jax.jit", "equinox.filter_jit"],
@@ -29,6 +29,16 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 16] = [
     ("placement/layout", &["jax.jit", "equinox.filter_jit"], "an array's own layout has no word"),
     (
         "placement/out-shardings-divide",
+        &["jax.jit"],
+        "what is raised once the body was traced is taken for the body's own",
+    ),
+    (
+        "placement/null-out-shardings",
+        &["jax.jit"],
+        "out_shardings of nothing but None are written as none, which the fast path tells apart",
+    ),
+    (
+        "placement/out-shardings-of-leaves",
         &["jax.jit"],
         "what is raised once the body was traced is taken for the body's own",
     ),

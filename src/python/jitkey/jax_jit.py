@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from . import arrays
+from . import arrays, digest
 from .errors import Unsupported
 
 name = "jax.jit"
@@ -30,10 +30,9 @@ def placed(options: dict[str, Any]) -> dict[str, Any]:
     elif asked is not None:
         made["in_shardings"] = arrays.sharding(asked)
     returned = options.get("out_shardings")
-    if returned is not None and "leaves" in returned:
-        raise Unsupported("out_shardings of leaves, since what bodies return here is a node that no list of shardings fits")
     if returned is not None:
-        made["out_shardings"] = arrays.sharding(returned)
+        leaves = returned.get("leaves")
+        made["out_shardings"] = arrays.sharding(returned) if leaves is None else digest.of_each(map(_shardings, leaves))
     if "device" in options:
         made["device"] = jax.devices()[options["device"]]
     return made

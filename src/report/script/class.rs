@@ -13,13 +13,13 @@ impl Writer<'_> {
         let mut body = Vec::new();
         let (decorator, base) = match class {
             Class::Namedtuple(fields) => {
-                let method = |kind: &MethodKind| {
+                let method = |(attribute, kind): (&String, &MethodKind)| {
                     let made = match kind {
                         MethodKind::Instance => "lambda self, *args, **kwargs: body(self, args, kwargs)",
                         MethodKind::Class => "classmethod(lambda cls, *args, **kwargs: body(cls, args, kwargs))",
                         MethodKind::Static => "staticmethod(lambda *args, **kwargs: body(args, kwargs))",
                     };
-                    format!("\n{named}.{} = {made}", kind.name())
+                    format!("\n{named}.{attribute} = {made}")
                 };
                 let methods: String = self.methods.iter().map(method).collect();
                 return Ok(format!("{named} = collections.namedtuple(\"{name}\", {}){methods}", list(fields)));
@@ -90,13 +90,13 @@ impl Writer<'_> {
         if matches!(class, Class::Subclass { of } if self.case.classes.contains_key(of)) {
             return Vec::new();
         }
-        let method = |kind: &MethodKind| {
+        let method = |(attribute, kind): (&String, &MethodKind)| {
             let (decorator, first) = match kind {
                 MethodKind::Instance => ("", "self, "),
                 MethodKind::Class => ("@classmethod\n", "cls, "),
                 MethodKind::Static => ("@staticmethod\n", ""),
             };
-            format!("{decorator}def {}({first}*args, **kwargs):\n    return body({first}args, kwargs)", kind.name())
+            format!("{decorator}def {attribute}({first}*args, **kwargs):\n    return body({first}args, kwargs)")
         };
         self.methods.iter().map(method).collect()
     }

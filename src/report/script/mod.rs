@@ -11,13 +11,14 @@ mod function;
 mod steps;
 mod value;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
 use self::frame::part;
 use crate::case::{
-    Case, Class, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, MethodKind, Name, Step, Value, Verdict, Via,
+    Case, Class, ClearScope, DefForm, DefaultDictForm, Fill, Form, Layer, MethodForm, MethodKind, Name, Step, Value,
+    Verdict, Via,
 };
 
 /// What a script is to show.
@@ -99,8 +100,8 @@ struct Writer<'c> {
     case: &'c Case,
     api: &'static Api,
     stale: bool,
-    /// Whether an object's `method` is used.
-    methods: Vec<MethodKind>,
+    /// The methods of objects that are used, each with its attribute.
+    methods: BTreeMap<String, MethodKind>,
     /// Whether an instance may be called.
     calls_instances: bool,
     /// Whether misses of the fast path alone are looked for.
@@ -119,9 +120,11 @@ impl<'c> Writer<'c> {
             case,
             api,
             stale: claim.stale,
-            methods: [MethodKind::Instance, MethodKind::Class, MethodKind::Static]
+            methods: values(case)
                 .into_iter()
-                .filter(|kind| anywhere(case, |form| matches!(form, Form::Method(method) if method.kind == *kind)))
+                .filter_map(|value| if let Value::Form(form) = value { Some(&**form) } else { None })
+                .filter_map(|form| if let Form::Method(method) = form { Some(method) } else { None })
+                .map(|method| (attribute(method), method.kind))
                 .collect(),
             calls_instances: anywhere(case, |form| {
                 matches!(form, Form::Partial(_) | Form::TreePartial(_) | Form::Wrap(_))
@@ -351,6 +354,13 @@ fn values(case: &Case) -> Vec<&Value> {
 /// Whether any form that the case builds is as wanted.
 fn anywhere(case: &Case, wanted: impl Fn(&Form) -> bool) -> bool {
     values(case).into_iter().any(|value| is_form(value, &wanted))
+}
+
+/// What a class of the script calls a method.
+fn attribute(method: &MethodForm) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let named = method.name.as_ref().map(|name| name.replace(|c| !is_of_name(c), "_"));
+    named.unwrap_or_else(|| method.kind.name().to_owned())
 }
 
 /// Whether the value is a dict that may be impossible to sort, so that it is no pytree.

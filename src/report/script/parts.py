@@ -154,11 +154,11 @@ def in_thread(f):
     return g
 
 # part: plain_method
-def plain_method(of):
-    # `of.method` of a Module is a Module itself.
+def plain_method(of, name):
+    # A method of a Module is a Module itself.
     import types
 
-    return types.MethodType(type(of).method, of)
+    return types.MethodType(getattr(type(of), name), of)
 
 # part: new_lambda
 def new_lambda():

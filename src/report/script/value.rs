@@ -1,7 +1,7 @@
 //! Values as Python expressions.
 
 use super::array::{numpy, partition_spec, scalar_type};
-use super::{ScriptError, Writer, array};
+use super::{ScriptError, Writer, array, attribute};
 use crate::case::{
     Class, DefaultDictForm, DictItems, Dtype, Form, Name, NestContainer, NestForm, NewForm, OutputForm, PartialForm,
     Split, Value,
@@ -84,9 +84,9 @@ impl Writer<'_> {
             Form::Partial(partial) => self.partial("functools.partial", partial)?,
             Form::TreePartial(partial) => self.partial("jax.tree_util.Partial", partial)?,
             Form::Method(method) if method.name.is_some() && self.has_modules() => {
-                format!("{}({})", self.helper("plain_method"), self.value(&method.of)?)
+                format!("{}({}, {:?})", self.helper("plain_method"), self.value(&method.of)?, attribute(method))
             }
-            Form::Method(method) => format!("{}.{}", self.value(&method.of)?, method.kind.name()),
+            Form::Method(method) => format!("{}.{}", self.value(&method.of)?, attribute(method)),
             Form::Wrap(wrap) => format!("{}({}{})", wrap.by, self.value(&wrap.func)?, wrap.keywords()),
             Form::Make(make) => {
                 let (head, rest) = make.call.split_once('.').unwrap_or((&make.call, ""));
