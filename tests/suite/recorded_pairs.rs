@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use super::common::{NEWEST, SPEC};
 
 /// The rules whose calls a recording says in other words, of which implementations these pairs show it, and why.
-const SAID_OTHERWISE: [(&str, &[&str], &str); 18] = [
+const SAID_OTHERWISE: [(&str, &[&str], &str); 19] = [
     (
         "array-avals/smallest-numpy-scalar",
         &["jax.jit", "equinox.filter_jit"],
@@ -69,6 +69,7 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 18] = [
         &["jax.jit"],
         "what is changed in its place was something else in the calls before",
     ),
+    ("static-hashing/treedef-beside-other-aux", &["jax.jit"], "a treedef is an object like any other"),
     (
         "static-hashing/subclass-of-an-equal-class-below-the-top",
         &["jax.jit", "equinox.filter_jit"],
