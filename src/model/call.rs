@@ -103,18 +103,15 @@ impl Simulation<'_> {
             Ok(_) if asked.moves() && self.profile.device_excludes_mesh && ambient.set_mesh.is_some() => {
                 Err(Raised::new("ValueError"))
             }
-            Ok(whole) => match ambient.user.as_ref().and_then(|_| ambient.unhashable()) {
-                Some(raised) => Err(raised),
-                None => {
-                    let stated = call.raises.as_deref().or(ambient.trace_raises.as_deref());
-                    let fast = match &fast {
-                        None => Some(*whole),
-                        Some(Ok(arguments)) => Some(Ingredients { arguments, ..*whole }),
-                        Some(Err(_)) => None,
-                    };
-                    self.walk(whole, fast.as_ref(), stated.map(Raised::new).or(body_raises))
-                }
-            },
+            Ok(whole) => {
+                let stated = call.raises.as_deref().or(ambient.trace_raises.as_deref());
+                let fast = match &fast {
+                    None => Some(*whole),
+                    Some(Ok(arguments)) => Some(Ingredients { arguments, ..*whole }),
+                    Some(Err(_)) => None,
+                };
+                self.walk(whole, fast.as_ref(), stated.map(Raised::new).or(body_raises))
+            }
         };
         if let Some(unknown) = self.unknown.take() {
             return Err(unknown);

@@ -21,7 +21,7 @@ use super::python;
 use super::table::Program;
 use super::treedef::{NodeKind, Path, Treedef};
 use super::wrapper::Options;
-use crate::case::{JitOptions, Name, Placement, Shardings, Via};
+use crate::case::{JitOptions, Library, Name, Placement, Shardings, Via};
 use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call. Keys of one call share what they are made of, and what a table has of that is looked at where
@@ -181,7 +181,8 @@ impl Key {
     fn hashed(&self, table: &Table) -> u64 {
         let mut hasher = FxHasher::default();
         self.above.into_iter().for_each(|program| hasher.write_u64(program.0));
-        for component in table.context.iter().filter(|_| !table.compares_arguments_first) {
+        let hashes_context = !table.compares_arguments_first && table.table != TableName::Dispatch;
+        for component in table.context.iter().filter(|_| hashes_context) {
             let value = match component {
                 ContextComponent::XlaMetadata => self.ambient.xla_metadata.as_ref(),
                 ContextComponent::User => self.ambient.user.as_ref(),
@@ -293,8 +294,19 @@ impl Key {
         if pairs().any(|pair| matches!(pair, (Part::Plain(_, a), Part::Plain(_, b)) if a != b)) {
             return Ok(false);
         }
+        let none: Obj = Rc::new(Kind::None);
         for pair in pairs() {
             let is_same = match pair {
+                // The fast path doesn't hash it, and compares it with None as with anything; to compare with an array that
+                // it is now calls a jitted function, of whose key it is part as well.
+                (Part::Context(_, a), Part::Context(_, b)) if table.table == TableName::Dispatch => {
+                    let is_array = |value: &Obj| matches!(&**value, Kind::Array(array) if !matches!(array.library, Library::Numpy { .. }));
+                    match [a.unwrap_or(&none), b.unwrap_or(&none)] {
+                        [a, b] if python::is(a, b) => true,
+                        [a, _] if is_array(a) => return Err(Raised::new("TypeError")),
+                        [a, b] => statics_same(a, b, Equality { hash: false, ..CONTEXT })?,
+                    }
+                }
                 (Part::Context(_, Some(a)), Part::Context(_, Some(b))) => {
                     statics_same(a, b, CONTEXT).map_err(|raised| as_shown(&table.comparison_raises.statics, raised))?
                 }

@@ -85,7 +85,8 @@ impl Number {
                 _ => (above, below).hash(&mut hasher),
             },
             Self::Complex(re, 0.0) => return Self::Float(re).hash(identity),
-            Self::Complex(re, im) => (re.to_bits(), im.to_bits()).hash(&mut hasher),
+            // Both zeros are one.
+            Self::Complex(re, im) => [re + 0.0, im].map(f64::to_bits).hash(&mut hasher),
         }
         hasher.finish()
     }

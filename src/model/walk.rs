@@ -235,6 +235,10 @@ impl<'c> Simulation<'c> {
     ) -> Result<Served, Raised> {
         let function = call.function;
         let mut missed = LayerSet::NONE;
+        // The fast path compares what it doesn't hash.
+        if let Some(raised) = call.ambient.unhashable() {
+            return Err(raised);
+        }
         if let Some(raised) = call.arguments.leaves.iter().find_map(|leaf| leaf.refused(&call.ambient.passing)) {
             return Err(raised);
         }
