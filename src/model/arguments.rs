@@ -377,7 +377,7 @@ impl<'c> Sorter<'c> {
     }
 
     pub(super) fn uses(&self, parameter: Option<&Name>) -> bool {
-        let Kind::Function(function) = &**self.call.function else { return true };
+        let Kind::Function(function) = &**passed_on(self.call.function) else { return true };
         match (&function.uses, parameter) {
             (Some(uses), Some(parameter)) => self.call.options.keep_unused || uses.contains(parameter),
             _ => true,
@@ -570,5 +570,14 @@ impl<'c> Sorter<'c> {
         let asked = asked.and_then(|places| places.of_leaf(i)).cloned().map(Rc::new);
         let (tree, aval, never_fast) = (Rc::clone(tree), Rc::clone(aval), *never_fast);
         Some(Traits { tree, aval, asked, errors, kept, donated, never_fast })
+    }
+}
+
+/// The function that is given what `function` is, by its parameters: what isn't used there is used by nothing in between.
+fn passed_on(function: &Obj) -> &Obj {
+    match &**function {
+        Kind::Jitted(inner, _) | Kind::Checkpointed(inner) | Kind::Mapped(inner) => passed_on(inner),
+        Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => passed_on(func),
+        _ => function,
     }
 }

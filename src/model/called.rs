@@ -88,7 +88,7 @@ pub fn is_of_a_library(function: &Obj) -> bool {
 }
 
 /// What is called in the end.
-fn innermost(function: &Obj) -> &Obj {
+pub(super) fn innermost(function: &Obj) -> &Obj {
     match &**body(function) {
         Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => innermost(func),
         _ => body(function),

@@ -14,6 +14,7 @@ use super::table::NEVER_FAST;
 use super::transform::{Passed, has_no_gradient, passed, passed_inside, with_literals};
 use super::treedef::Root;
 use super::view::leaf_kind;
+use super::walk::is_pure_callback;
 use super::wrapper::Options;
 use crate::case::{JitOptions, Via, Wrapper};
 use crate::spec::{
@@ -69,6 +70,11 @@ impl Simulation<'_> {
             }
             Kind::Mapped(inner) | Kind::ModuleWrapper("filter_vmap", inner, _) => {
                 let arguments = &call.arguments.clone().unbatched()?;
+                if let Some(class) = &self.profile.transformations.pure_callback_under_vmap
+                    && is_pure_callback(inner)
+                {
+                    return Err(Raised::new(class));
+                }
                 self.body_runs(inner, &Ingredients { arguments, invocation: None, ..*call }, raises)
             }
             // In a case it has no rule, which is looked for first.

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::buffers::{given, uses_a_donated_one};
-use super::called::comparison_raises;
+use super::called::{comparison_raises, innermost};
 use super::difference::Explanation;
-use super::digest::{Digest, body};
+use super::digest::Digest;
 use super::key::{Ingredients, Key, Primitive};
 use super::leaf::Leaf;
 use super::library::not_held_weakly;
@@ -378,12 +378,12 @@ impl<'c> Simulation<'c> {
     /// Whether the body that runs has an effect which jax keeps off the fast path.
     fn has_effect(&self, function: &Obj) -> bool {
         let is_slow = |effect| self.profile.is_slow(effect);
-        matches!(&**body(function), Kind::Function(function) if function.effect.is_some_and(is_slow))
+        matches!(&**innermost(function), Kind::Function(function) if function.effect.is_some_and(is_slow))
     }
 
     /// What a transformation raises of a body that it has no rule for, which is traced before.
     fn no_rule_for(&self, call: &Ingredients<'_>) -> Option<&'c str> {
-        let is_pure = matches!(&**body(call.function), Kind::Function(body) if body.effect == Some(Effect::Pure));
+        let is_pure = is_pure_callback(call.function);
         let profile: &'c Profile = self.profile;
         match call.via {
             Via::Vmap => profile.transformations.pure_callback_under_vmap.as_deref(),
@@ -456,5 +456,10 @@ fn has_slow_key(call: &Ingredients<'_>) -> bool {
 /// Whether the body that runs has an effect that comes in order, which no program of several devices can have
 /// (`jax/_src/interpreters/mlir.py`, `lower_jaxpr_to_module`).
 fn is_ordered(function: &Obj) -> bool {
-    matches!(&**body(function), Kind::Function(function) if function.effect == Some(Effect::Ordered))
+    matches!(&**innermost(function), Kind::Function(function) if function.effect == Some(Effect::Ordered))
+}
+
+/// Whether all that the body returns comes from a `jax.pure_callback`.
+pub(super) fn is_pure_callback(function: &Obj) -> bool {
+    matches!(&**innermost(function), Kind::Function(function) if function.effect == Some(Effect::Pure))
 }
