@@ -11,8 +11,9 @@ pub fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
     let arraylike =
         |obj: &Obj| matches!(**obj, Kind::Array(_)) || (Number::of(obj).is_some() && !matches!(**obj, Kind::Parsed(_)));
     if (of_jax(a) || of_jax(b)) && !(arraylike(a) && arraylike(b)) {
-        // A jax.Array leaves the comparison with what it doesn't know to the other side.
-        return Ok(false);
+        // A jax.Array leaves the comparison with what it doesn't know to the other side, and refuses containers
+        // (`_rejected_binop_types` in jax/_src/numpy/array_methods.py).
+        return if [a, b].into_iter().any(is_rejected) { Err(Raised::new("TypeError")) } else { Ok(false) };
     }
     let prng = |obj: &Obj| match &**obj {
         Kind::Array(array) => array.prng(),
@@ -30,6 +31,11 @@ pub fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         (Some(a), Some(b)) => a.equal(b),
         _ => false,
     })
+}
+
+/// Not an instance of a subclass of theirs; what stands for a dict compares as that does.
+fn is_rejected(obj: &Obj) -> bool {
+    matches!(**obj, Kind::Tuple(_) | Kind::List(_) | Kind::Set(_) | Kind::Dict(_) | Kind::MappingProxy(_))
 }
 
 /// The items of what NumPy takes for a sequence.

@@ -176,10 +176,15 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             Kind::Dtype(a) | Kind::ScalarType(a) | Kind::JaxScalarType(a),
             Kind::Dtype(b) | Kind::ScalarType(b) | Kind::JaxScalarType(b),
         ) => Ok(a == b),
-        // Also with its name.
-        (Kind::Dtype(dtype), Kind::Str(name)) | (Kind::Str(name), Kind::Dtype(dtype)) => {
-            Ok(dtype_called(name) == Some(*dtype))
+        // Also with its names, with Python's types of numbers, and with None, which is that of `numpy.dtype(None)`.
+        (Kind::Dtype(dtype), Kind::Str(name) | Kind::Bytes(name))
+        | (Kind::Str(name) | Kind::Bytes(name), Kind::Dtype(dtype)) => Ok(dtype_named(name) == Some(*dtype)),
+        (Kind::Dtype(dtype), Kind::Global(name)) | (Kind::Global(name), Kind::Dtype(dtype)) => {
+            let builtin =
+                name.strip_prefix("builtins.").filter(|name| ["bool", "int", "float", "complex"].contains(name));
+            Ok(builtin.and_then(dtype_named) == Some(*dtype))
         }
+        (Kind::Dtype(dtype), Kind::None) | (Kind::None, Kind::Dtype(dtype)) => Ok(dtype.name() == "f64"),
         (Kind::ShapeDtypeStruct(a), Kind::ShapeDtypeStruct(b)) => Ok(a == b),
         (Kind::PartitionSpec(a, _), Kind::PartitionSpec(b, _)) => Ok(a == b),
         (Kind::PartitionSpec(axes, by), Kind::Tuple(items) | Kind::Namedtuple(_, items))
@@ -510,6 +515,31 @@ fn sequence_less(a: &[Obj], b: &[Obj]) -> Result<bool, Raised> {
         }
     }
     Ok(a.len() < b.len())
+}
+
+/// The dtype that `numpy.dtype` makes of a text: its name, its kind and its bytes, the code of a C type or the name of one, where an
+/// `int` has 32 bits and a `long` 64.
+fn dtype_named(text: &str) -> Option<Dtype> {
+    const CODES: [(&str, &str); 14] = [
+        ("bool", "? b1"),
+        ("i8", "b i1 byte"),
+        ("u8", "B u1 ubyte"),
+        ("i16", "h i2 short"),
+        ("u16", "H u2 ushort"),
+        ("i32", "i i4 intc"),
+        ("u32", "I u4 uintc"),
+        ("i64", "l q i8 long longlong int intp int_"),
+        ("u64", "L Q u8 ulong ulonglong uint uintp"),
+        ("f16", "e f2 half"),
+        ("f32", "f f4 single"),
+        ("f64", "d f8 double float"),
+        ("c64", "F c8 csingle"),
+        ("c128", "D c16 cdouble complex"),
+    ];
+    let native = text.strip_prefix(['<', '=', '|']).unwrap_or(text);
+    let is_listed = |codes: &str| codes.split(' ').any(|code| code == native);
+    let short = CODES.iter().find(|(_, codes)| is_listed(codes));
+    short.and_then(|(short, _)| Dtype::named(short)).or_else(|| dtype_called(text))
 }
 
 /// The dtype that NumPy calls so, as in `float32`.
