@@ -80,7 +80,9 @@ class Recorder:
             return f"np:{'>' if value.dtype.byteorder == '>' else ''}{_aval(value)}"
         if is_real(value) or (isinstance(value, np.generic) and value.dtype.kind in "biuf"):
             number = value.item()
-            return {"numpy_scalar": [dtype_name(value.dtype), _number(number.real if type(number) is complex else number)]}
+            # A longdouble is an item of itself.
+            number = number.real if type(number) is complex else float(number) if isinstance(number, np.generic) else number
+            return {"numpy_scalar": [dtype_name(value.dtype), _number(number)]}
         if kind is list:
             return self._all(value)
         if kind is tuple:

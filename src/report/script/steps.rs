@@ -139,6 +139,14 @@ impl<'c> Writer<'c> {
     ) -> Result<(), ScriptError> {
         let expected = claim.expected.get(number);
         let options = call.options.as_ref().unwrap_or(&self.case.options);
+        let function = self.resolved(call.function.as_ref().unwrap_or(&self.case.function));
+        let is_made = |form: &Form| match form {
+            Form::Def(def) => def.source.is_none(),
+            form => matches!(form, Form::Lambda(_) | Form::Closure(_)),
+        };
+        if call.raises.is_some() && is_form(function, is_made) {
+            return Err(ScriptError::new("a body that raises in one call, and isn't given as source"));
+        }
         let is_kept = call.function.as_ref().is_none_or(|value| is_form(value, |form| matches!(form, Form::Ref(_))));
         let context = self.context(&self.case.context.around(&call.context))?;
         let mut arguments = self.arguments(&call.args, &call.kwargs)?;
