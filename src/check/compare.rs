@@ -116,3 +116,19 @@ pub fn judge(
     };
     Judgement::Differs(alone, Testimony { rule, model, target })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_disputed_last_need_not_be_the_last_call() {
+        let calls = |all: [Verdict; 3]| all.map(Behaviour::from).to_vec();
+        let [hit, trace] = [Verdict::HIT, Verdict::TRACE];
+        let all_say = calls([trace.clone(), trace.clone(), hit.clone()]);
+        let target = calls([trace.clone(), hit.clone(), hit]);
+        let disputed = Testimony { rule: all_say.clone(), model: all_say.clone(), target };
+        let agreed = Testimony { rule: all_say.clone(), model: all_say.clone(), target: all_say };
+        assert_eq!((disputed.last_difference(), agreed.last_difference()), (1, 0));
+    }
+}

@@ -73,9 +73,13 @@ pub(super) fn statements(spec: &Spec, rules: &[String]) -> Vec<String> {
 #[must_use]
 pub fn differences(case: &Case, profile: &Profile, call: usize) -> Vec<Difference> {
     let Ok(mut simulation) = Simulation::explaining(case, profile) else { return Vec::new() };
-    let mut predictions = case.steps.iter().filter_map(|step| simulation.step(step).transpose());
-    let disputed = predictions.nth(call).and_then(Result::ok);
-    disputed.map(|prediction| prediction.differences().to_vec()).unwrap_or_default()
+    let mut predictions = case
+        .steps
+        .iter()
+        .map(|step| simulation.step(step))
+        .take_while(Result::is_ok)
+        .filter_map(|it| it.ok().flatten());
+    predictions.nth(call).map(|prediction| prediction.differences().to_vec()).unwrap_or_default()
 }
 
 /// How many containers stand around the deepest value of any argument.

@@ -186,7 +186,8 @@ impl ExplainedCall {
 
     /// Whether its function was found, and what a transformation makes of it was compiled for another number of rows.
     fn is_transformed_anew(&self) -> bool {
-        missed(&self.observed).is_empty() && self.transformed.is_some() && !self.explanations.is_empty()
+        let is_found = missed(&self.observed).is_empty() && self.is_predicted();
+        is_found && self.transformed == Some(Transformed::Compiled) && !self.explanations.is_empty()
     }
 
     /// Whether XLA compiled something for it.
@@ -421,7 +422,7 @@ impl Explained {
             predict(&replay, (&api, profile.as_ref()), &recording, &mut calls, &mut inside);
             replays.insert(api, replay);
         }
-        transformed::explain_sizes(&recorded_calls, &mut calls);
+        transformed::explain_sizes(&recording, &recorded_calls, &mut calls);
         let mut unpredicted: HashMap<usize, usize> = HashMap::new();
         for call in &mut calls {
             call.after_unpredicted = unpredicted.get(&call.function).copied();

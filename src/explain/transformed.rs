@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedCall, Explanation, Nearest, Recorded};
+use super::{ExplainedCall, Explanation, LOOKED_BACK, Nearest, Recorded, Recording};
 use crate::case::{Layer, Verdict};
 use crate::model::Difference;
 
@@ -20,7 +20,8 @@ pub enum Transformed {
 
 /// Explains the calls whose function was traced already and that compiled what the same transformations had made of it for another
 /// number of rows. That it's other arguments which are mapped or differentiated, a recording doesn't say.
-pub(super) fn explain_sizes(recorded: &[&Recorded], calls: &mut [ExplainedCall]) {
+pub(super) fn explain_sizes(recording: &Recording, recorded: &[&Recorded], calls: &mut [ExplainedCall]) {
+    let given = |number: usize| recording.described(recorded, number - 1);
     let mut compiled: HashMap<_, Vec<(&[String], usize)>> = HashMap::new();
     for (recorded, call) in recorded.iter().zip(calls) {
         let under = &recorded.under[..];
@@ -29,8 +30,12 @@ pub(super) fn explain_sizes(recorded: &[&Recorded], calls: &mut [ExplainedCall])
         }
         let earlier =
             compiled.entry((call.function, under.iter().map(|name| kind(name)).collect::<Vec<_>>())).or_default();
-        let is_new = earlier.iter().all(|(before, _)| *before != under);
-        if let (Some((before, number)), true) = (earlier.last(), is_new && call.observed == Verdict::HIT) {
+        // What is given something else has a program of its own for each number.
+        let mut alike =
+            earlier.iter().rev().take(LOOKED_BACK).filter(|(_, number)| given(*number) == given(call.number));
+        let latest = alike.clone().next();
+        let is_new = alike.all(|(before, _)| *before != under);
+        if let (Some((before, number)), true) = (latest, is_new && call.observed == Verdict::HIT) {
             let [before, after] = [before, under].map(|names| names.join(" of "));
             let differences = vec![Difference::new("", "rows mapped over", before, after)];
             call.explanations.push(Explanation { layer: Layer::Compile, nearest: Nearest::Call(*number), differences });

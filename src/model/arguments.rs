@@ -576,7 +576,10 @@ impl<'c> Sorter<'c> {
 /// The function that is given what `function` is, by its parameters: what isn't used there is used by nothing in between.
 fn passed_on(function: &Obj) -> &Obj {
     match &**function {
-        Kind::Jitted(inner, _) | Kind::Checkpointed(inner) | Kind::Mapped(inner) => passed_on(inner),
+        Kind::Jitted(inner, _)
+        | Kind::Checkpointed(inner)
+        | Kind::Mapped(inner)
+        | Kind::ModuleWrapper("filter_jit", inner, _) => passed_on(inner),
         Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => passed_on(func),
         _ => function,
     }

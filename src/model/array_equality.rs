@@ -7,12 +7,10 @@ use crate::case::Library;
 
 /// `bool(a == b)` where one is an array: elementwise, and only a single element has a truth.
 pub fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
-    let of_jax = |obj: &Obj| matches!(&**obj, Kind::Array(array) if !matches!(array.library, Library::Numpy { .. }));
     let arraylike =
         |obj: &Obj| matches!(**obj, Kind::Array(_)) || (Number::of(obj).is_some() && !matches!(**obj, Kind::Parsed(_)));
-    if (of_jax(a) || of_jax(b)) && !(arraylike(a) && arraylike(b)) {
-        // A jax.Array leaves the comparison with what it doesn't know to the other side, and refuses containers
-        // (`_rejected_binop_types` in jax/_src/numpy/array_methods.py).
+    if (is_of_jax(a) || is_of_jax(b)) && !(arraylike(a) && arraylike(b)) {
+        // A jax.Array leaves the comparison with what it doesn't know to the other side.
         return if [a, b].into_iter().any(is_rejected) { Err(Raised::new("TypeError")) } else { Ok(false) };
     }
     let prng = |obj: &Obj| match &**obj {
@@ -33,7 +31,12 @@ pub fn arrays_equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
     })
 }
 
-/// Not an instance of a subclass of theirs; what stands for a dict compares as that does.
+/// Whether it is a `jax.Array`.
+pub fn is_of_jax(obj: &Obj) -> bool {
+    matches!(&**obj, Kind::Array(array) if !matches!(array.library, Library::Numpy { .. }))
+}
+
+/// Whether it is a container that a `jax.Array` refuses: one of exactly these types. A mappingproxy compares as its dict does.
 fn is_rejected(obj: &Obj) -> bool {
     matches!(**obj, Kind::Tuple(_) | Kind::List(_) | Kind::Set(_) | Kind::Dict(_) | Kind::MappingProxy(_))
 }

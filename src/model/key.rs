@@ -11,6 +11,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::ambient::Ambient;
 use super::arguments::{Arguments, CallForm, Invocation, Item};
+use super::array_equality::is_of_jax;
 use super::difference::{STATIC_HASH, STATIC_TYPE, STATIC_VALUE};
 use super::facet::Facet;
 use super::leaf::{Aval, Leaves, Traits};
@@ -21,7 +22,7 @@ use super::python;
 use super::table::Program;
 use super::treedef::{NodeKind, Path, Treedef};
 use super::wrapper::Options;
-use crate::case::{JitOptions, Library, Name, Placement, Shardings, Via};
+use crate::case::{JitOptions, Name, Placement, Shardings, Via};
 use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Table, TableName};
 
 /// What a table has of a call. Keys of one call share what they are made of, and what a table has of that is looked at where
@@ -181,8 +182,9 @@ impl Key {
     fn hashed(&self, table: &Table) -> u64 {
         let mut hasher = FxHasher::default();
         self.above.into_iter().for_each(|program| hasher.write_u64(program.0));
-        let hashes_context = !table.compares_arguments_first && table.table != TableName::Dispatch;
-        for component in table.context.iter().filter(|_| hashes_context) {
+        // The fast path doesn't hash what surrounds a call.
+        let hashed = if table.table == TableName::Dispatch { &[][..] } else { &table.context };
+        for component in hashed {
             let value = match component {
                 ContextComponent::XlaMetadata => self.ambient.xla_metadata.as_ref(),
                 ContextComponent::User => self.ambient.user.as_ref(),
@@ -300,10 +302,9 @@ impl Key {
                 // The fast path doesn't hash it, and compares it with None as with anything; to compare with an array that
                 // it is now calls a jitted function, of whose key it is part as well.
                 (Part::Context(_, a), Part::Context(_, b)) if table.table == TableName::Dispatch => {
-                    let is_array = |value: &Obj| matches!(&**value, Kind::Array(array) if !matches!(array.library, Library::Numpy { .. }));
                     match [a.unwrap_or(&none), b.unwrap_or(&none)] {
                         [a, b] if python::is(a, b) => true,
-                        [a, _] if is_array(a) => return Err(Raised::new("TypeError")),
+                        [a, _] if is_of_jax(a) => return Err(Raised::new("TypeError")),
                         [a, b] => statics_same(a, b, Equality { hash: false, ..CONTEXT })?,
                     }
                 }

@@ -520,6 +520,7 @@ fn sequence_less(a: &[Obj], b: &[Obj]) -> Result<bool, Raised> {
 /// The dtype that `numpy.dtype` makes of a text: its name, its kind and its bytes, the code of a C type or the name of one, where an
 /// `int` has 32 bits and a `long` 64.
 fn dtype_named(text: &str) -> Option<Dtype> {
+    const ONE_BYTE: [&str; 6] = ["?", "b", "B", "b1", "i1", "u1"];
     const CODES: [(&str, &str); 14] = [
         ("bool", "? b1"),
         ("i8", "b i1 byte"),
@@ -528,16 +529,19 @@ fn dtype_named(text: &str) -> Option<Dtype> {
         ("u16", "H u2 ushort"),
         ("i32", "i i4 intc"),
         ("u32", "I u4 uintc"),
-        ("i64", "l q i8 long longlong int intp int_"),
-        ("u64", "L Q u8 ulong ulonglong uint uintp"),
+        ("i64", "l q p i8 long longlong int intp int_"),
+        ("u64", "L Q P u8 ulong ulonglong uint uintp"),
         ("f16", "e f2 half"),
         ("f32", "f f4 single"),
         ("f64", "d f8 double float"),
         ("c64", "F c8 csingle"),
         ("c128", "D c16 cdouble complex"),
     ];
-    let native = text.strip_prefix(['<', '=', '|']).unwrap_or(text);
-    let is_listed = |codes: &str| codes.split(' ').any(|code| code == native);
+    // An order of bytes can stand before a code, and is that of all for a single byte.
+    let code =
+        text.strip_prefix(['<', '=', '|']).or_else(|| text.strip_prefix('>').filter(|code| ONE_BYTE.contains(code)));
+    let is_code = |code: &str| code.len() < 3 || code == "c16";
+    let is_listed = |codes: &str| codes.split(' ').any(|known| known == code.filter(|it| is_code(it)).unwrap_or(text));
     let short = CODES.iter().find(|(_, codes)| is_listed(codes));
     short.and_then(|(short, _)| Dtype::named(short)).or_else(|| dtype_called(text))
 }

@@ -191,8 +191,8 @@ fn misfit(at: &Placement, shape: &[u64], profile: &Profile) -> Option<Raised> {
     (!is_divided).then(|| Raised::new(&profile.indivisible_sharding))
 }
 
-/// `out_shardings` are as many as what is returned (`flatten_axes`), the arguments of one program are where `in_shardings` say, and it lives on one set of devices, those of `jax.set_mesh` if
-/// there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
+/// `out_shardings` are as many as what is returned (`flatten_axes`), the arguments of one program are where `in_shardings` say, and it
+/// lives on one set of devices, those of `jax.set_mesh` if there are any (`DeviceAssignmentMismatchError`, a `ValueError`).
 pub(super) fn placements_agree(call: &Ingredients<'_>, profile: &Profile) -> Result<(), Raised> {
     let mismatch = || Raised::new("ValueError");
     // What `in_shardings` do not fit is never traced.

@@ -15,3 +15,9 @@ for rows in (2, 2, 3, 4, 2):
 for _ in range(2):
     jax.vmap(jax.grad(score))(jnp.ones((2, 3)))
     jax.grad(score)(jnp.ones(3))
+
+total = jax.jit(lambda x: x.sum())
+total(jnp.ones(3)), total(jnp.ones(4))
+# What is given another row is another program for each number of them.
+for shape in ((2, 3), (5, 4), (2, 4)):
+    jax.vmap(total)(jnp.ones(shape))

@@ -136,8 +136,8 @@ def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[
 
 
 def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
-    """How often each function of a recording was traced or compiled, whichever is more, but for the first calls; calls that raise
-    are no compiles."""
+    """How often each function of a recording was traced, compiled, or compiled under the same transformations, whichever is most;
+    calls that raise are no compiles."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[1:]]
     calls: list[dict[str, Any]] = []
     ended: set[str] = set()
@@ -160,7 +160,7 @@ def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
                 function.nth = functions[0].nth
     traced: collections.Counter[_Function] = collections.Counter()
     compiled: collections.Counter[_Function] = collections.Counter()
-    mapped: dict[_Function, dict[tuple[str, ...], set[str]]] = collections.defaultdict(dict)
+    mapped: dict[_Function, dict[tuple[str, ...], set[tuple[Any, ...]]]] = collections.defaultdict(dict)
     for call in calls:
         if "error" not in call and call["number"] > before:
             function = _Function(call["name"], call["at"], call["function"].nth)
@@ -169,7 +169,7 @@ def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
             # Under a transformation, which compiles for each number of rows; another transformation makes another program.
             if under := call.get("under"):
                 kinds = tuple(name.split()[0] for name in under)
-                mapped[function].setdefault(kinds, set()).add(" of ".join(under))
+                mapped[function].setdefault(kinds, set()).add((*under, call.get("again", call["number"])))
     sizes = {function: max(map(len, kinds.values())) for function, kinds in mapped.items()}
     return {function: max(count, compiled[function], sizes.get(function, 0)) for function, count in traced.items()}
 

@@ -359,7 +359,8 @@ fn anywhere(case: &Case, wanted: impl Fn(&Form) -> bool) -> bool {
 /// What a class of the script calls a method.
 fn attribute(method: &MethodForm) -> String {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let named = method.name.as_ref().map(|name| name.replace(|c| !is_of_name(c), "_"));
+    // A class can have a field or a method of its own that is called so.
+    let named = method.name.as_ref().map(|name| format!("method_{}", name.replace(|c| !is_of_name(c), "_")));
     named.unwrap_or_else(|| method.kind.name().to_owned())
 }
 

@@ -130,6 +130,18 @@ impl<'c> Writer<'c> {
         }
     }
 
+    /// Whether the script makes the body that runs in the end.
+    fn is_made(&self, function: &Value) -> bool {
+        let Value::Form(form) = self.resolved(function) else { return false };
+        match &**form {
+            Form::Def(def) => def.source.is_none(),
+            Form::Lambda(_) | Form::Closure(_) | Form::Method(_) => true,
+            Form::Partial(partial) | Form::TreePartial(partial) => self.is_made(&partial.func),
+            Form::Wrap(wrap) => self.is_made(&wrap.func),
+            _ => false,
+        }
+    }
+
     fn call(
         &mut self,
         state: &mut State<'c>,
@@ -139,12 +151,7 @@ impl<'c> Writer<'c> {
     ) -> Result<(), ScriptError> {
         let expected = claim.expected.get(number);
         let options = call.options.as_ref().unwrap_or(&self.case.options);
-        let function = self.resolved(call.function.as_ref().unwrap_or(&self.case.function));
-        let is_made = |form: &Form| match form {
-            Form::Def(def) => def.source.is_none(),
-            form => matches!(form, Form::Lambda(_) | Form::Closure(_)),
-        };
-        if call.raises.is_some() && is_form(function, is_made) {
+        if call.raises.is_some() && self.is_made(call.function.as_ref().unwrap_or(&self.case.function)) {
             return Err(ScriptError::new("a body that raises in one call, and isn't given as source"));
         }
         let is_kept = call.function.as_ref().is_none_or(|value| is_form(value, |form| matches!(form, Form::Ref(_))));
