@@ -403,49 +403,53 @@ def is_outside() -> bool:
     called eagerly is at a level of its own, where calls go through the same caches."""
     if core.trace_state_clean():
         return True
-    state = getattr(getattr(core, "thread_local_state", None), "trace_state", None)
-    if state is None or not hasattr(core, "EvalTrace"):
+    state = _old_state()
+    if state is None:
         return False
     outside = core.MainTrace(0, core.EvalTrace)
     return state.axis_env == [] and state.trace_stack.stack == [outside] and state.trace_stack.dynamic == outside
 
 
+def _old_state() -> Any:
+    """What jax up to 0.4 knows of what is traced; None later."""
+    return getattr(getattr(core, "thread_local_state", None), "trace_state", None)
+
+
 _TRANSFORMATIONS = {"BatchTrace", "JVPTrace", "LinearizeTrace", "JaxprTrace"}
+
+
+def _around() -> tuple[list[tuple[str, int | None]], bool]:
+    """The transformations around a call, from the outermost, each with how many rows it maps over; and whether nothing is traced around
+    all of them."""
+    state = _old_state()
+    if state is not None:
+        sizes = {id(frame.main_trace): frame.size for frame in state.axis_env if hasattr(frame, "main_trace")}
+        around = [(main.trace_type.__name__, sizes.get(id(main))) for main in state.trace_stack.stack[1:]]
+        return around, state.trace_stack.dynamic.trace_type is core.EvalTrace and {name for name, _ in around} <= _TRANSFORMATIONS
+    trace: Any = core.trace_ctx.trace
+    around = []
+    while type(trace).__name__ in _TRANSFORMATIONS:
+        around.insert(0, (type(trace).__name__, getattr(getattr(trace, "axis_data", None), "size", None)))
+        trace = trace.parent_trace
+    return around, trace is core.eval_trace
 
 
 def transformed() -> str | None:
     """Where the call is made under `jax.vmap`, `jax.grad` or the like, and nothing is traced around that: what becomes of one of which
     no argument is transformed, in the words of a case. `None` elsewhere."""
-    state = getattr(getattr(core, "thread_local_state", None), "trace_state", None)
-    if state is not None and hasattr(core, "EvalTrace"):  # Up to jax 0.4.
-        stack = state.trace_stack
-        around = {main.trace_type.__name__ for main in stack.stack[1:]}
-        return "call" if stack.dynamic.trace_type is core.EvalTrace and around <= _TRANSFORMATIONS else None
-    trace: Any = core.trace_ctx.trace
-    around = set()
-    while type(trace).__name__ in _TRANSFORMATIONS:
-        around.add(type(trace).__name__)
-        trace = trace.parent_trace
-    if trace is not core.eval_trace:
+    around, is_eager = _around()
+    if not is_eager:
         return None
+    if _old_state() is not None:
+        return "call"
     # What has no tangents is handed on to what is around.
-    return "compile" if around <= {"JVPTrace", "LinearizeTrace"} else "trace"
+    return "compile" if {name for name, _ in around} <= {"JVPTrace", "LinearizeTrace"} else "trace"
 
 
 def transformed_by() -> list[str]:
     """The transformations around a call for which `transformed` says something, from the outermost, and how many rows are mapped over."""
-    around: list[tuple[str, int | None]] = []
-    state = getattr(getattr(core, "thread_local_state", None), "trace_state", None)
-    if state is not None and hasattr(core, "EvalTrace"):  # Up to jax 0.4.
-        sizes = {id(frame.main_trace): frame.size for frame in state.axis_env if hasattr(frame, "main_trace")}
-        around = [(main.trace_type.__name__, sizes.get(id(main))) for main in state.trace_stack.stack[1:]]
-    else:
-        trace: Any = core.trace_ctx.trace
-        while type(trace).__name__ in _TRANSFORMATIONS:
-            around.insert(0, (type(trace).__name__, getattr(getattr(trace, "axis_data", None), "size", None)))
-            trace = trace.parent_trace
-    # Beside a JVPTrace it is part of one derivative.
-    around = [(name, size) for name, size in around if name != "JaxprTrace"]
+    # Beside a JVPTrace a JaxprTrace is part of one derivative.
+    around = [(name, size) for name, size in _around()[0] if name != "JaxprTrace"]
     return [f"vmap over {size}" if name == "BatchTrace" else "derivative" for name, size in around]
 
 
