@@ -5,9 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::CliError;
-use crate::case::{Case, text};
 use crate::report::json::Report;
-use crate::spec::CaseFile;
+use crate::spec::{CaseFile, SpecFile};
 
 /// The cases of `path`: of a file, of all files of a folder, or of stdin for `-`. A file holds one case with its name, a
 /// list of them, one a line (`.jsonl`), or a bare case, which is about `api` and can't be read without it. One of many that
@@ -35,25 +34,21 @@ pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<Result<CaseFil
         content = fs::read_to_string(path).map_err(unreadable)?;
     }
     let name = path.display().to_string();
-    let mut found = if path.extension().is_some_and(|end| end == "jsonl") {
-        let mut found = Vec::new();
+    let file = |text: &str| SpecFile { name: name.clone(), text: text.to_owned() };
+    let mut found: Vec<Result<CaseFile, CliError>> = Vec::new();
+    if path.extension().is_some_and(|end| end == "jsonl") {
         for (i, line) in content.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            match document(line, api, &format!("{name}:{}", i + 1)) {
-                Ok(cases) => found.extend(cases),
-                Err(error) => found.push(Err(error)),
+            match CaseFile::all_of(&file(line), i, api) {
+                Ok(cases) => found.extend(cases.into_iter().map(|case| Ok(case?))),
+                Err(error) => found.push(Err(error.into())),
             }
         }
-        found
     } else {
-        document(&content, api, &name)?
-    };
-    for (i, found) in found.iter_mut().enumerate() {
-        let Ok(case) = found else { continue };
+        found.extend(CaseFile::all_of(&file(&content), 0, api)?.into_iter().map(|case| Ok(case?)));
+    }
+    for (i, case) in found.iter_mut().enumerate().filter_map(|(i, found)| Some((i, found.as_mut().ok()?))) {
         if case.id.is_empty() {
             case.id = format!("{name}#{}", i + 1);
-        }
-        if let Err(error) = case.case.validate() {
-            *found = Err(CliError::Usage(format!("{name}: {}: {error}", case.id)));
         }
     }
     // Where there is but one, there is nothing else to do.
@@ -71,31 +66,4 @@ pub(super) fn report(path: &Path) -> Result<(String, Report), CliError> {
     let report = Report::from_text(&content)
         .map_err(|error| wrong(&format!("this is no report of `jitkey check --report json=FILE`: {error}")))?;
     Ok((name, report))
-}
-
-fn document(content: &str, api: Option<&str>, name: &str) -> Result<Vec<Result<CaseFile, CliError>>, CliError> {
-    let wrong = |error: &dyn std::fmt::Display| CliError::Usage(format!("{name}: {error}"));
-    let tree: serde_yaml::Value = text::from_yaml(content).map_err(|error| wrong(&error))?;
-    let trees = match tree {
-        serde_yaml::Value::Sequence(trees) => trees,
-        tree => vec![tree],
-    };
-    let many = trees.len() > 1;
-    Ok(trees.iter().enumerate().map(|(i, tree)| case(tree, api, name, many.then_some(i + 1))).collect())
-}
-
-/// One case of a document, which is called by its name or by its place among others.
-fn case(tree: &serde_yaml::Value, api: Option<&str>, name: &str, place: Option<usize>) -> Result<CaseFile, CliError> {
-    let id = tree.get("id").and_then(serde_yaml::Value::as_str);
-    let which = id.map(str::to_owned).or_else(|| place.map(|place| format!("case {place}")));
-    let which = which.map(|which| format!("{which}: ")).unwrap_or_default();
-    let wrong = |error: &dyn std::fmt::Display| CliError::Usage(format!("{name}: {which}{error}"));
-    if tree.get("steps").is_some() {
-        let case: Case = text::from_tree(tree).map_err(|error| wrong(&error))?;
-        let Some(api) = api else {
-            return Err(wrong(&"this is a bare case: say which implementation it calls, with --api or --target"));
-        };
-        return Ok(CaseFile::bare(api, case));
-    }
-    text::from_tree(tree).map_err(|error| wrong(&error))
 }

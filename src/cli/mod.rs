@@ -28,7 +28,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::check::Summary;
 use crate::report::merge::MergeError;
 use crate::report::text::Style;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Diagnostics, Spec, SpecError};
 use crate::target::{TargetError, TargetNameError};
 
 /// An executable specification of JIT compile-cache keys, and the suite that checks implementations against it.
@@ -87,6 +87,9 @@ enum CliError {
     Usage(String),
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// A case that was given can't be read.
+    #[error(transparent)]
+    Case(#[from] Diagnostics),
     #[error(transparent)]
     Name(#[from] TargetNameError),
     #[error(transparent)]
@@ -131,8 +134,8 @@ pub fn main() -> ExitCode {
         Err(error) => {
             eprintln!("{}", shown(&error));
             match error {
-                CliError::Usage(_) | CliError::Spec(_) | CliError::Name(_) | CliError::Merge(_) => ExitCode::from(2),
                 CliError::Target(_) => ExitCode::from(3),
+                _ => ExitCode::from(2),
             }
         }
     }
@@ -142,6 +145,9 @@ pub fn main() -> ExitCode {
 fn shown(error: &CliError) -> String {
     match error {
         CliError::Spec(SpecError::Broken(diagnostics)) => diagnostics.to_string(),
+        CliError::Case(Diagnostics(of_one)) => {
+            of_one.iter().map(|diagnostic| format!("{diagnostic}\n")).collect::<Vec<_>>().join("\n")
+        }
         other => format!("error: {other}"),
     }
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expectation, SourceRef};
+use super::read::{Errors, Reader, key};
+use super::spans::Step;
+use super::{Diagnostics, Expectation, SourceRef, SpecFile};
 use crate::case::{Behaviour, Case};
 
 /// A case with a name, and what is expected of it: a file under `spec/cases/`, or a frozen finding.
@@ -41,6 +43,59 @@ pub struct CaseFile {
 }
 
 impl CaseFile {
+    /// The cases of `file`, one with its name, a list of them, or a bare case, which is about `api` and can't be read without
+    /// it; `before` so many lines stand above its text. One of many that can't be read is an error in its place.
+    pub fn all_of(
+        file: &SpecFile,
+        before: usize,
+        api: Option<&str>,
+    ) -> Result<Vec<Result<Self, Diagnostics>>, Diagnostics> {
+        let reader = Reader::of_another(file, before);
+        match &reader.tree {
+            _ if reader.syntax.is_some() => Err(Self::one_of(&reader, &[], &reader.tree, api).unwrap_err()),
+            serde_yaml::Value::Sequence(trees) => {
+                let one = |(i, tree)| Self::one_of(&reader, &[Step::Index(i)], tree, api);
+                Ok(trees.iter().enumerate().map(one).collect())
+            }
+            tree => Ok(vec![Self::one_of(&reader, &[], tree, api)]),
+        }
+    }
+
+    /// The case at `path`, which is valid.
+    fn one_of(
+        reader: &Reader<'_>,
+        path: &[Step],
+        tree: &serde_yaml::Value,
+        api: Option<&str>,
+    ) -> Result<Self, Diagnostics> {
+        let mut errors = Errors::default();
+        let is_bare = tree.get("steps").is_some();
+        let read = match api {
+            _ if !is_bare => errors.read::<Self>(reader, path, tree),
+            Some(api) => errors.read::<Case>(reader, path, tree).map(|case| Self::bare(api, case)),
+            None => {
+                let reason =
+                    "this is a bare case: say which implementation it calls, with --api or --target".to_owned();
+                errors.at(reader, path, None, reason, None);
+                None
+            }
+        };
+        let Some(file) = read else { return Err(Diagnostics(errors.0)) };
+        if let Err(error) = file.case.validate() {
+            let case = [Some(key("case")).filter(|_| !is_bare)].into_iter().flatten();
+            let path: Vec<Step> = path.iter().cloned().chain(case).collect();
+            errors.at(
+                reader,
+                &path,
+                Some(&file.id).filter(|id| !id.is_empty()).map(|id| id.as_str()),
+                error.to_string(),
+                None,
+            );
+            return Err(Diagnostics(errors.0));
+        }
+        Ok(file)
+    }
+
     /// A case of which nothing else is known.
     #[must_use]
     pub fn bare(api: &str, case: Case) -> Self {

@@ -29,12 +29,30 @@ impl fmt::Display for Diagnostic {
             write!(f, " ({subject})")?;
         }
         let number = self.line.to_string();
-        writeln!(f, "\n{number} | {}", self.excerpt)?;
-        write!(f, "{:width$}^", "", width = number.len() + 2 + self.column)?;
+        let (excerpt, column) = self.around();
+        writeln!(f, "\n{number} | {excerpt}")?;
+        write!(f, "{:width$}^", "", width = number.len() + 2 + column)?;
         if let Some(suggestion) = &self.suggestion {
             write!(f, "\n  help: {suggestion}")?;
         }
         Ok(())
+    }
+}
+
+impl Diagnostic {
+    /// What stands around the column, of a line that is too long to be read, and which column of that it is.
+    fn around(&self) -> (String, usize) {
+        const BEFORE: usize = 60;
+        const LONG: usize = 160;
+        let length = self.excerpt.chars().count();
+        if length <= LONG {
+            return (self.excerpt.clone(), self.column);
+        }
+        let begin = self.column.saturating_sub(BEFORE);
+        let end = begin + LONG;
+        let part: String = self.excerpt.chars().skip(begin).take(LONG).collect();
+        let (left, right) = (if begin > 0 { "…" } else { "" }, if end < length { "…" } else { "" });
+        (format!("{left}{part}{right}"), self.column - begin + usize::from(begin > 0))
     }
 }
 

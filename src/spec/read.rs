@@ -3,6 +3,8 @@
 //! Where an entry is wrong, the error is kept, the entry is taken out and the reading starts again, so that one run reports
 //! every error.
 
+use std::cell::OnceCell;
+
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Deserializer as PathDeserializer, Segment, Track};
 use serde_yaml::Value as Tree;
@@ -14,7 +16,12 @@ use super::{Diagnostic, SpecFile};
 pub(super) struct Reader<'f> {
     pub file: &'f SpecFile,
     pub tree: Tree,
-    spans: Spans,
+    /// The folder that the file is said to be in.
+    folder: &'static str,
+    /// How many lines stand before those of the text.
+    before: usize,
+    /// Looked for once something is wrong.
+    spans: OnceCell<Spans>,
     pub syntax: Option<serde_yaml::Error>,
 }
 
@@ -24,7 +31,12 @@ impl<'f> Reader<'f> {
             Ok(tree) => (tree, None),
             Err(error) => (Tree::Null, Some(error)),
         };
-        Self { file, tree, spans: Spans::of(&file.text), syntax }
+        Self { file, tree, folder: "spec/", before: 0, spans: OnceCell::new(), syntax }
+    }
+
+    /// The same of a file that is none of the spec's, or of what comes after so many of its lines.
+    pub fn of_another(file: &'f SpecFile, before: usize) -> Self {
+        Self { folder: "", before, ..Self::new(file) }
     }
 }
 
@@ -50,11 +62,11 @@ impl Errors {
     ) {
         let (line, column) = match reader.syntax.as_ref().and_then(serde_yaml::Error::location) {
             Some(location) => (location.line(), location.column()),
-            None => reader.spans.find(path),
+            None => reader.spans.get_or_init(|| Spans::of(&reader.file.text)).find(path),
         };
         self.0.push(Diagnostic {
-            file: format!("spec/{}", reader.file.name),
-            line,
+            file: format!("{}{}", reader.folder, reader.file.name),
+            line: reader.before + line,
             column,
             subject: subject.map(str::to_owned),
             reason,
@@ -73,19 +85,23 @@ impl Errors {
     /// again, until nothing more can be found.
     pub fn read<T: DeserializeOwned>(&mut self, reader: &Reader<'_>, path: &[Step], tree: &Tree) -> Option<T> {
         if let Some(syntax) = &reader.syntax {
-            let reason = format!("this is not YAML: {syntax}");
-            self.at(
-                reader,
-                path,
-                None,
-                reason,
-                Some("check the indentation, and quote texts that hold `: `, `#`, `{` or `[`".into()),
-            );
+            let reason = syntax.to_string();
+            let (reason, help) = match reason.split_once("invalid type: integer ") {
+                Some(_) => {
+                    ("an integer that is too large".to_owned(), "one of more than 64 bits is written `{int: \"…\"}`")
+                }
+                None => (
+                    format!("this is not YAML: {reason}"),
+                    "check the indentation, and quote texts that hold `: `, `#`, `{` or `[`",
+                ),
+            };
+            self.at(reader, path, None, reason, Some(help.into()));
             return None;
         }
         let subject = tree.get("id").and_then(Tree::as_str).map(str::to_owned);
         let mut tree = tree.clone();
         let mut clean = true;
+        let mut emptied = None;
         loop {
             let mut track = Track::new();
             let outcome =
@@ -98,6 +114,10 @@ impl Errors {
             clean = false;
             let reason = error.to_string();
             let mut inside: Vec<Step> = track.path().iter().filter_map(step).collect();
+            // What is left of a map whose one entry was taken out is no second mistake.
+            if emptied.take().is_some_and(|emptied| emptied == inside) && take_out(&mut tree, &inside) {
+                continue;
+            }
             let unknown = unknown_name(&reason);
             if let Some((name, _)) = &unknown
                 && inside.last() != Some(&Step::Key(name.clone()))
@@ -109,9 +129,14 @@ impl Errors {
             let (reason, help) = with_suggestion(reason);
             self.at(reader, &full, subject.as_deref(), reason, help);
             // What was meant is read as such, so that its absence is no second error.
-            if !near.is_some_and(|near| rename(&mut tree, &inside, near)) && !take_out(&mut tree, &inside) {
+            if near.is_some_and(|near| rename(&mut tree, &inside, near)) {
+                continue;
+            }
+            if !take_out(&mut tree, &inside) {
                 return None;
             }
+            inside.pop();
+            emptied = Some(inside);
         }
     }
 }

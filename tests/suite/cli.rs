@@ -279,8 +279,10 @@ fn a_case_that_can_not_be_read_leaves_the_others() {
     assert_eq!(output.status.code(), Some(3));
     let (said, wrong) = (stdout(&output), stderr(&output));
     assert!(said.contains("\"one\"") && said.contains("\"four\"") && said.lines().count() == 2, "{said}");
-    assert!(wrong.contains("two: invalid type: integer `3`, expected a parameter: `x`"), "{wrong}");
-    assert!(wrong.contains("cases.yaml#3: step 1, args[0]: there is no object `nobody`"), "{wrong}");
+    assert!(wrong.contains("error: invalid type: integer `3`, expected a parameter: `x`"), "{wrong}");
+    assert!(wrong.contains("cases.yaml:2:60 (two)"), "{wrong}");
+    assert!(wrong.contains("error: step 1, args[0]: there is no object `nobody`"), "{wrong}");
+    assert!(wrong.contains("cases.yaml:3:18"), "{wrong}");
 }
 
 #[test]

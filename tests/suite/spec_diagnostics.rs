@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use jitkey::spec::{Spec, SpecFile};
+use jitkey::spec::{CaseFile, Spec, SpecFile};
 use rstest::{Context, rstest};
 
 /// The built-in profiles and contexts, with `rules` as the only rules.
@@ -67,4 +67,33 @@ fn every_error_is_reported_at_once() {
     let text = format!("{}{second}", GOOD.replace("says:", "sayz:").replace("inexact", "inexactly"))
         + "  - id: mine/flip\n    says: Again.\n    pair: [1, 2]\n    in: [static, nowhere]\n    expect: {jax.git: hit}\n    sources: []\n";
     crate::snapshot!("diagnostic-many", spec_with(&text).unwrap_err());
+}
+
+/// Files of cases are read as those of the spec are: one that is wrong says where, and those beside it are read.
+#[test]
+fn a_case_that_cannot_be_read_says_where() {
+    let case = |name: &str, last: &str| {
+        format!("- id: {name}\n  api: jax.jit\n  case:\n    steps:\n      - call: {{args: [1]}}\n      - {last}\n")
+    };
+    let text = [
+        case("good", "call: {args: [2]}"),
+        case("form", "call: {args: [{tupel: [1]}]}"),
+        case("array", "call: {args: ['f32[3', 0], kwargs: {a: {dikt: {}}}}"),
+        case("object", "call: {args: [{ref: x}]}"),
+    ]
+    .concat();
+    let read = |text: &str, before, api| {
+        let file = SpecFile { name: "mine.yaml".to_owned(), text: text.to_owned() };
+        match CaseFile::all_of(&file, before, api) {
+            Ok(cases) => cases.into_iter().map(|case| case.map_or_else(|it| it.to_string(), |it| it.id)).collect(),
+            Err(wrong) => vec![wrong.to_string()],
+        }
+    };
+    let mut said = read(&text, 0, None);
+    said.extend(read("steps: []", 0, None));
+    said.extend(read("{", 6, Some("jax.jit")));
+    said.extend(read("steps: [{call: {args: [99999999999999999999]}}]", 6, Some("jax.jit")));
+    let many = "'np:f32[2,3]', ".repeat(20);
+    said.extend(read(&format!("steps: [{{call: {{args: [{many} {{new: 1}}, {many}]}}}}]"), 0, Some("jax.jit")));
+    crate::snapshot!("diagnostic-of_cases", said.join("\n---\n"));
 }
