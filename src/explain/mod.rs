@@ -27,7 +27,7 @@ pub use beside::Beside;
 pub use patterns::{Pattern, listed, located, numbered};
 pub use recording::{Recorded, Recording, RecordingError};
 pub use repair::{Repair, Untried};
-pub use transformed::Transformed;
+pub use transformed::{Transformation, Transformed};
 pub use tried::Tried;
 
 use crate::case::{Layer, LayerSet, Step, Verdict, Via};

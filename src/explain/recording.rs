@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use super::Transformed;
+use super::{Transformation, Transformed};
 use crate::case::{Call, Class, ClearScope, Effect, Layer, LayerSet, Name, Value, Via, text};
 use crate::spec::Version;
 use crate::target::{CallObservation, RaisedError};
@@ -308,9 +308,9 @@ pub struct Recorded {
     /// What became of what a transformation around it makes of it, of which the model says nothing.
     #[serde(default)]
     pub transformed: Option<Transformed>,
-    /// The transformations around it, from the outermost: `vmap over 5`, `derivative`.
+    /// The transformations around it, from the outermost.
     #[serde(default)]
-    pub under: Vec<String>,
+    pub under: Vec<Transformation>,
     /// What it did.
     #[serde(flatten)]
     pub observed: CallObservation,

@@ -27,6 +27,8 @@ pub enum Untried {
     Others(usize),
     /// The nearest key is that of no recorded call.
     Aside,
+    /// It's what a transformation makes of the function that was compiled anew.
+    Transformed,
     /// The function has an effect.
     Effect,
     /// The two calls differ in too many places.
@@ -45,6 +47,7 @@ impl fmt::Display for Untried {
             Self::Like(number) => write!(f, "that of call {number} was, which is like it"),
             Self::Others(some) => write!(f, "the first {some} that are unlike each other were"),
             Self::Aside => f.write_str("the key nearest to it is of no call of the recording"),
+            Self::Transformed => f.write_str("the model has no keys of what a transformation makes of a function"),
             Self::Effect => f.write_str("the function has an effect, which the model doesn't take apart"),
             Self::Places => write!(f, "the two calls differ in more than {PLACES} places"),
             Self::Unknown => f.write_str("the model doesn't know what a call does that has some of each"),

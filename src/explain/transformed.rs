@@ -1,6 +1,7 @@
 //! What XLA compiles of a function that is traced already: outside of any jit, a transformation makes a program of its own of it.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,25 +19,45 @@ pub enum Transformed {
     Found,
 }
 
+/// A transformation around a call.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Transformation {
+    /// `vmap` or `derivative`.
+    kind: String,
+    /// How many rows it maps over.
+    rows: Option<u64>,
+}
+
+impl fmt::Display for Transformation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rows {
+            Some(rows) => write!(f, "{} over {rows}", self.kind),
+            None => f.write_str(&self.kind),
+        }
+    }
+}
+
 /// Explains the calls whose function was traced already and that compiled what the same transformations had made of it for another
 /// number of rows. That it's other arguments which are mapped or differentiated, a recording doesn't say.
 pub(super) fn explain_sizes(recording: &Recording, recorded: &[&Recorded], calls: &mut [ExplainedCall]) {
     let given = |number: usize| recording.described(recorded, number - 1);
-    let mut compiled: HashMap<_, Vec<(&[String], usize)>> = HashMap::new();
+    let mut compiled: HashMap<_, Vec<(&[Transformation], usize)>> = HashMap::new();
     for (recorded, call) in recorded.iter().zip(calls) {
         let under = &recorded.under[..];
         if call.transformed != Some(Transformed::Compiled) || under.is_empty() {
             continue;
         }
-        let earlier =
-            compiled.entry((call.function, under.iter().map(|name| kind(name)).collect::<Vec<_>>())).or_default();
+        let kinds: Vec<&str> = under.iter().map(|transformation| transformation.kind.as_str()).collect();
+        let earlier = compiled.entry((call.function, kinds)).or_default();
         // What is given something else has a program of its own for each number.
         let mut alike =
             earlier.iter().rev().take(LOOKED_BACK).filter(|(_, number)| given(*number) == given(call.number));
         let latest = alike.clone().next();
         let is_new = alike.all(|(before, _)| *before != under);
         if let (Some((before, number)), true) = (latest, is_new && call.observed == Verdict::HIT) {
-            let [before, after] = [before, under].map(|names| names.join(" of "));
+            let names =
+                |under: &[Transformation]| under.iter().map(ToString::to_string).collect::<Vec<_>>().join(" of ");
+            let [before, after] = [before, under].map(names);
             let differences = vec![Difference::new("", "rows mapped over", before, after)];
             call.explanations.push(Explanation { layer: Layer::Compile, nearest: Nearest::Call(*number), differences });
         }
@@ -44,9 +65,4 @@ pub(super) fn explain_sizes(recording: &Recording, recorded: &[&Recorded], calls
             earlier.push((under, call.number));
         }
     }
-}
-
-/// `vmap` of `vmap over 5`.
-fn kind(transformation: &str) -> &str {
-    transformation.split(' ').next().unwrap_or_default()
 }

@@ -97,10 +97,11 @@ impl Explained {
     /// The same, or why it can't be tried, if only since it is none of those that are; `None` if there is nothing near it.
     fn attempt(&self, number: usize, spec: &Spec, is_one: bool) -> Option<Result<Repair, Untried>> {
         let call = self.calls.get(number.checked_sub(1)?)?;
-        let explanation = call.explanation().filter(|_| !call.is_transformed_anew())?;
+        let explanation = call.explanation()?;
         let profile = profile_of(spec, &call.api, &self.version)?;
         let replay = self.replays.get(&call.api)?;
         match explanation.nearest {
+            Nearest::Call(_) if call.is_transformed_anew() => Some(Err(Untried::Transformed)),
             Nearest::Call(_) if !is_one => Some(Err(Untried::Others(TRIED))),
             Nearest::Call(nearest) => Some(replay.repair(nearest, number, explanation.layer, &profile)),
             Nearest::Aside(_) => Some(Err(Untried::Aside)),
@@ -108,13 +109,15 @@ impl Explained {
         }
     }
 
-    /// A call that missed as a case of two calls, and that case repaired, for a target or a script. `None` as for
-    /// [`Self::repair`].
-    #[must_use]
-    pub fn cases(&self, number: usize, spec: &Spec) -> Option<[CaseFile; 2]> {
-        let Repair { missing, repaired, .. } = self.repair(number, spec)?;
+    /// A call that missed as a case of two calls, and that case repaired, for a target or a script.
+    ///
+    /// # Errors
+    /// Why that can't be tried, or `None` if there is nothing near the call, or a case's function can't return what its options
+    /// ask for.
+    pub fn cases(&self, number: usize, spec: &Spec) -> Result<[CaseFile; 2], Option<Untried>> {
+        let Repair { missing, repaired, .. } = self.attempt(number, spec, true).ok_or(None)?.map_err(Some)?;
         let call = &self.calls[number - 1];
-        let profile = spec.profile(&call.api, &self.version)?;
+        let profile = spec.profile(&call.api, &self.version).ok_or(None)?;
         let file = |id: String, says: String, case: Case| {
             let calls = behaviour(&case, profile).ok()?;
             // What the function of the program returned a case doesn't know, and that of a case can't be placed everywhere.
@@ -136,12 +139,13 @@ impl Explained {
                 sources: Vec::new(),
             })
         };
-        let Nearest::Call(nearest) = call.explanation()?.nearest else { return None };
+        let Some(Nearest::Call(nearest)) = call.explanation().map(|it| it.nearest) else { return Err(None) };
         let id = format!("call-{number}");
         let found: Vec<String> = call.differences().iter().map(ToString::to_string).collect();
         let says = format!("Call {number} of {} after call {nearest}: {}.", call.name, found.join("; "));
-        let mended = file(format!("{id}-repaired"), "The same without the difference.".to_owned(), repaired)?;
+        let mended =
+            file(format!("{id}-repaired"), "The same without the difference.".to_owned(), repaired).ok_or(None)?;
         let fix = call.advice.iter().flatten().next().map(|advice| advice.fix.clone());
-        Some([file(id.clone(), says, missing)?, CaseFile { repairs: Some(id), fix, ..mended }])
+        Ok([file(id.clone(), says, missing).ok_or(None)?, CaseFile { repairs: Some(id), fix, ..mended }])
     }
 }

@@ -168,8 +168,8 @@ def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
             compiled[function] += "compile" in call["missed"]
             # Under a transformation, which compiles for each number of rows; another transformation makes another program.
             if under := call.get("under"):
-                kinds = tuple(name.split()[0] for name in under)
-                mapped[function].setdefault(kinds, set()).add((*under, call.get("again", call["number"])))
+                kinds, rows = zip(*under, strict=True)
+                mapped[function].setdefault(kinds, set()).add((rows, call.get("again", call["number"])))
     sizes = {function: max(map(len, kinds.values())) for function, kinds in mapped.items()}
     return {function: max(count, compiled[function], sizes.get(function, 0)) for function, count in traced.items()}
 

@@ -446,11 +446,10 @@ def transformed() -> str | None:
     return "compile" if {name for name, _ in around} <= {"JVPTrace", "LinearizeTrace"} else "trace"
 
 
-def transformed_by() -> list[str]:
+def transformed_by() -> list[tuple[str, int | None]]:
     """The transformations around a call for which `transformed` says something, from the outermost, and how many rows are mapped over."""
     # Beside a JVPTrace a JaxprTrace is part of one derivative.
-    around = [(name, size) for name, size in _around()[0] if name != "JaxprTrace"]
-    return [f"vmap over {size}" if name == "BatchTrace" else "derivative" for name, size in around]
+    return [("vmap" if name == "BatchTrace" else "derivative", size) for name, size in _around()[0] if name != "JaxprTrace"]
 
 
 def is_called_by_program() -> bool:
