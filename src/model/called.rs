@@ -6,7 +6,6 @@
 use smallvec::SmallVec;
 
 use super::arguments::Arguments;
-use super::digest::body;
 use super::library::{called_with, not_held_weakly};
 use super::object::{ClassObject, Kind, Obj, Raised};
 use super::predict::ModelError;
@@ -85,6 +84,19 @@ fn is_of_a_class(name: &str) -> bool {
 /// Whether what is called in the end is a library's own function.
 pub fn is_of_a_library(function: &Obj) -> bool {
     matches!(**innermost(function), Kind::Global(_))
+}
+
+/// The function whose body runs: a wrapper adds nothing that could be seen.
+pub(super) fn body(function: &Obj) -> &Obj {
+    match &**function {
+        Kind::Jitted(inner, _)
+        | Kind::Wrapper(inner, _)
+        | Kind::Checkpointed(inner)
+        | Kind::Mapped(inner)
+        | Kind::Opaque(inner, _)
+        | Kind::ModuleWrapper(_, inner, _) => body(inner),
+        _ => function,
+    }
 }
 
 /// What is called in the end.

@@ -9,6 +9,7 @@ use std::fmt::{self, Write};
 use std::rc::Rc;
 
 use super::arguments::{Arguments, Item};
+use super::called::body;
 use super::difference::Difference;
 use super::key::Ingredients;
 use super::leaf::{Aval, Leaf, Leaves};
@@ -195,19 +196,6 @@ impl Part {
 /// What the text of an aval shows.
 fn shown(aval: &Aval) -> impl PartialEq {
     (aval.weak && !aval.strong_when_missed, aval.dtype, aval.prng, aval.is_ref, &aval.shape)
-}
-
-/// The function whose body runs: a wrapper adds nothing that could be seen.
-pub(super) fn body(function: &Obj) -> &Obj {
-    match &**function {
-        Kind::Jitted(inner, _)
-        | Kind::Wrapper(inner, _)
-        | Kind::Checkpointed(inner)
-        | Kind::Mapped(inner)
-        | Kind::Opaque(inner, _)
-        | Kind::ModuleWrapper(_, inner, _) => body(inner),
-        _ => function,
-    }
 }
 
 /// An object with the types of everything in it.

@@ -9,6 +9,7 @@
 use std::rc::Rc;
 
 use super::arguments::{Arguments, Invocation, Item, sort};
+use super::called::innermost;
 use super::flatten::{Flattening, flatten};
 use super::key::{Ingredients, Primitive};
 use super::leaf::{Aval, Leaf, Traits};
@@ -379,16 +380,7 @@ fn index(choice: &Arguments, is_predicate: bool) -> Result<(Leaf<'_>, Traits), S
 
 /// The `def` that is called in the end.
 fn inside(function: &Obj) -> Option<&Function> {
-    match &**function {
-        Kind::Function(function) => Some(function),
-        Kind::Jitted(inner, _)
-        | Kind::Wrapper(inner, _)
-        | Kind::Checkpointed(inner)
-        | Kind::Mapped(inner)
-        | Kind::Opaque(inner, _) => inside(inner),
-        Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => inside(func),
-        _ => None,
-    }
+    if let Kind::Function(function) = &**innermost(function) { Some(function) } else { None }
 }
 
 /// A function that is called as it is, and runs: what `lax.switch` makes of a single branch.

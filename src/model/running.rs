@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ambient::{Ambient, Mesh};
 use super::arguments::Arguments;
 use super::build::Output;
-use super::digest::body;
+use super::called::body;
 use super::facet::partition;
 use super::key::{Ingredients, out_shardings};
 use super::leaf::Leaf;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::called::{parameters, signature_raises};
+use super::called::{body, parameters, signature_raises};
 use super::object::{Kind, Obj};
 use crate::case::{ArgName, Name, Param};
 
@@ -54,17 +54,8 @@ impl<'c> Signature<'c> {
     pub fn of(function: &'c Obj) -> Self {
         let [args, kwargs] = &*OPEN;
         let open = || Self { rest: Some(Some(args)), keywords: Some(kwargs), ..Self::default() };
-        let mut function = function;
         // `functools.wraps`: a wrapper shows the signature of what it wraps.
-        while let Kind::Jitted(inner, _)
-        | Kind::Wrapper(inner, _)
-        | Kind::Checkpointed(inner)
-        | Kind::Mapped(inner)
-        | Kind::ModuleWrapper(_, inner, _)
-        | Kind::Opaque(inner, _) = &**function
-        {
-            function = inner;
-        }
+        let function = body(function);
         if let Kind::Partial { func, args, kwargs } | Kind::TreePartial { func, args, kwargs } = &**function {
             return Self::of(func).bound(args.len(), kwargs).unwrap_or_else(open);
         }
