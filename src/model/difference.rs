@@ -74,6 +74,11 @@ impl Difference {
         [ARGUMENT, STATIC_ARGUMENT].contains(&self.component.as_str())
     }
 
+    /// Whether it is another object that looks the same: one that was made anew.
+    pub fn looks_the_same(&self) -> bool {
+        self.after.strip_prefix("another ") == Some(&self.before)
+    }
+
     /// Whether it is the function itself that differs, as which `filter_jit` has it among the arguments as well.
     #[must_use]
     pub fn is_the_function(&self) -> bool {

@@ -13,7 +13,7 @@ use super::table::{NEVER_FAST, Program};
 use crate::spec::Table;
 
 /// How many more keys are looked at, beside one that differs in a shape or a static value alone.
-const BESIDE_WHAT_IS_MEANT: usize = 16;
+const BESIDE_WHAT_IS_MEANT: usize = 64;
 
 /// An entry that is nearest to a key that wasn't found.
 pub struct Nearest {
@@ -43,7 +43,7 @@ struct Rank {
     standing: Standing,
     /// How much differs.
     far: usize,
-    /// How much of that is often meant: shapes and static values.
+    /// How much of that is often meant: shapes and static values, but for objects that look the same and were made anew.
     meant: usize,
 }
 
@@ -129,7 +129,9 @@ impl<'k> Search<'k> {
         let (found, far) = key.differences(&self.parts, one.key, &before, met.as_deref(), table);
         let says_all = placed.is_some_and(|met| met.len() == far);
         let mut differences: Vec<_> = one.other.into_iter().cloned().chain(found).collect();
-        let is_often_meant = |found: &&Difference| [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component);
+        let is_often_meant = |found: &&Difference| {
+            [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component) && !found.looks_the_same()
+        };
         let rank = Rank {
             standing: self.standing(one, &differences),
             far: far + usize::from(one.other.is_some()),
@@ -199,7 +201,7 @@ impl<'k> Search<'k> {
 fn of_another(difference: &Difference) -> u8 {
     match difference.is_the_function() {
         false => 0,
-        true if difference.after.strip_prefix("another ") == Some(&difference.before) => 1,
+        true if difference.looks_the_same() => 1,
         true => 2,
     }
 }

@@ -522,6 +522,19 @@ fn what_alternates_is_compared_with_its_like(#[values(NEWEST, "0.4.30")] version
     assert!(!summary.contains("A shape is new"), "{summary}");
 }
 
+/// Of two functions in turns each is made anew, which the calls with the other one don't say.
+#[rstest]
+fn a_function_in_turns_is_compared_with_its_like(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("functions_in_turns", version);
+    let again = explained.calls.iter().filter(|call| call.is_again());
+    let cause = |call: &ExplainedCall| (call.number, call.advice[0].as_ref().unwrap().cause.clone());
+    let found: Vec<_> = again.map(cause).collect();
+    let both = [(2, "another-function"), (4, "another-function")];
+    let expected = both.into_iter().chain((6..=10).map(|number| (number, "function-made-anew")));
+    let expected: Vec<_> = expected.map(|(number, cause)| (number, cause.to_owned())).collect();
+    assert_eq!(found, expected, "{}", text(&explained, Style::PLAIN));
+}
+
 /// Up to flax 0.12.2, which is that of jax 0.8.3 here, a Module remembers what it had.
 #[rstest]
 fn an_attribute_that_was_removed_is_said(#[values(NEWEST, "0.8.3")] version: &str) {

@@ -7,6 +7,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import functools
 import itertools
 import math
 import pathlib
@@ -107,6 +108,10 @@ def text_of(value: Any, depth: int = DEPTH) -> str:
     inner = body(value)
     if isinstance(inner, types.FunctionType) and inner is not value:
         return f"<{type(value).__name__} of {function_text(inner)}>"
+    if isinstance(value, functools.partial) and isinstance(inner, (type, types.BuiltinFunctionType)):
+        # `type`'s own, since a metaclass can have a text of its own as well.
+        name = type.__dict__["__qualname__"].__get__(inner) if isinstance(inner, type) else inner.__qualname__
+        return f"<{type(value).__name__} of {name}>"[:TEXT]
     # As one of its base, whatever a subclass makes of itself.
     base: Any = next((base for base in (list, dict, set, frozenset) if isinstance(value, base)), None)
     if base is not None and base.__len__(value) <= 8:
