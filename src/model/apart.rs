@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::difference::{ABSENT, Difference, STATIC_HASH};
+use super::difference::{ABSENT, Difference, STATIC_HASH, STRUCTURE};
 use super::object::{Kind, Obj};
 use super::python;
 use super::treedef::attribute;
@@ -114,7 +114,7 @@ pub(super) fn each_apart(
             (Some(old), Some(new)) => apart(path, component, old, new, depth, found),
             (old, new) => {
                 let [old, new] = [old, new].map(|part| part.map_or_else(|| ABSENT.to_owned(), python::repr));
-                found.push(Difference::new(path, "structure", old, new));
+                found.push(Difference::new(path, STRUCTURE, old, new));
             }
         }
     }

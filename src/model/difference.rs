@@ -83,7 +83,7 @@ impl Difference {
     #[must_use]
     pub fn is_the_function(&self) -> bool {
         let is_among_arguments =
-            self.path == "fun" && (self.component.starts_with("static") || self.component == "structure");
+            self.path == "fun" && (self.component.starts_with("static") || self.component == STRUCTURE);
         is_among_arguments || self.component == "function"
     }
 }
@@ -220,6 +220,9 @@ const NONE: &str = "None";
 /// The component of what is static in one of the calls and an array in the other.
 pub(super) const STATIC_OR_TRACED: &str = "static or traced";
 
+/// The component of what is built otherwise.
+pub(super) const STRUCTURE: &str = "structure";
+
 /// The component of a static argument or leaf that is another one.
 pub(super) const STATIC_VALUE: &str = "static value";
 
@@ -330,7 +333,7 @@ pub(super) fn leaf_apart(
 /// which follows from that: a Module of nnx is given apart from its leaves. A leaf that both speak of is said once.
 pub(super) fn leave_out_what_is_inside(found: &mut Vec<Difference>) {
     let is_there_once = |found: &Difference| found.before == ABSENT || found.after == ABSENT;
-    let is_structure = |found: &&Difference| found.component == "structure" && !found.path.is_empty();
+    let is_structure = |found: &&Difference| found.component == STRUCTURE && !found.path.is_empty();
     let built: FxHashSet<_> = found.iter().filter(is_structure).map(|found| found.path.clone()).collect();
     let otherwise = found.iter().filter(|found| is_structure(found) && !is_there_once(found));
     let otherwise: FxHashSet<_> = otherwise.map(|found| found.path.clone()).collect();
@@ -339,7 +342,7 @@ pub(super) fn leave_out_what_is_inside(found: &mut Vec<Difference>) {
     found.retain(|found| {
         let mut around = found.path.match_indices(['.', '[']).map(|(end, _)| &found.path[..end]);
         let is_said = is_elided(found) && leaves.contains(&found.path) || otherwise.contains(&found.path);
-        !(found.component == "structure" && is_there_once(found))
+        !(found.component == STRUCTURE && is_there_once(found))
             || !is_said && !around.any(|around| built.contains(around))
     });
 }
@@ -360,7 +363,7 @@ fn leave_out_what_follows(found: &mut Vec<Difference>, before: &[Part<'_>], afte
         found.retain(|difference| !difference.is_of_the_form());
     }
     // What the arguments are called follows from how they are built and passed.
-    if has(found, &[POSITIONAL, KEYWORDS, STATIC_POSITIONS, "structure"]) {
+    if has(found, &[POSITIONAL, KEYWORDS, STATIC_POSITIONS, STRUCTURE]) {
         found.retain(|difference| difference.component != NAMES);
     }
     // Another number of steps is another program.

@@ -1,6 +1,8 @@
 //! How far a key is from another one: the call whose key is nearest is the one to compare with.
 
-use super::difference::{ABSENT, ARGUMENT, Difference, FORM, STATIC_ARGUMENT, STATIC_OR_TRACED, STATIC_VALUE};
+use super::difference::{
+    ABSENT, ARGUMENT, Difference, FORM, STATIC_ARGUMENT, STATIC_OR_TRACED, STATIC_VALUE, STRUCTURE,
+};
 use super::parts::X64;
 
 /// What is built otherwise, and each leaf in it, says more than a leaf that differs in its dtype and how weak that is: of a container
@@ -21,7 +23,7 @@ pub(super) fn distance(found: &[Difference], incomparable: usize) -> usize {
 fn weight(difference: &Difference) -> usize {
     let Difference { component, before, after, .. } = difference;
     match component.as_str() {
-        "structure" | ARGUMENT => BUILT_OTHERWISE,
+        STRUCTURE | ARGUMENT => BUILT_OTHERWISE,
         STATIC_ARGUMENT if before == ABSENT || after == ABSENT => BUILT_OTHERWISE,
         STATIC_VALUE if class(before) != class(after) => 2,
         "mesh" if before == "none" || after == "none" => 2,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::difference::{Difference, STATIC_ARGUMENT, STATIC_VALUE, leave_out_what_is_inside};
+use super::difference::{Difference, STATIC_ARGUMENT, STATIC_VALUE, STRUCTURE, leave_out_what_is_inside};
 use super::facet::SHAPE;
 use super::key::Key;
 use super::parts::{PROGRAM, Part};
@@ -43,7 +43,7 @@ struct Rank {
     standing: Standing,
     /// How much differs.
     far: usize,
-    /// How much of that is often meant: shapes and static values, but for objects that look the same and were made anew.
+    /// How much of that is often meant: shapes, static values and structure, but for objects that look the same and were made anew.
     meant: usize,
 }
 
@@ -130,7 +130,7 @@ impl<'k> Search<'k> {
         let says_all = placed.is_some_and(|met| met.len() == far);
         let mut differences: Vec<_> = one.other.into_iter().cloned().chain(found).collect();
         let is_often_meant = |found: &&Difference| {
-            [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component) && !found.looks_the_same()
+            [SHAPE, STATIC_VALUE, STATIC_ARGUMENT, STRUCTURE].contains(&&*found.component) && !found.looks_the_same()
         };
         let rank = Rank {
             standing: self.standing(one, &differences),

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::apart::{DEPTH, apart, corresponding, each_apart, objects_told_apart, stem, told_apart};
-use super::difference::{ABSENT, ARGUMENT, Difference};
+use super::difference::{ABSENT, ARGUMENT, Difference, STRUCTURE};
 use super::object::{Kind, Obj};
 use super::python;
 use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};
@@ -195,20 +195,20 @@ fn beside_names(names: &[&str], path: String, old: &Obj, now: &Obj, found: &mut 
             beside_names(names, format!("{path}{label}"), old, now, found);
         } else if !names.contains(&label.trim_matches(PUNCTUATION)) {
             let [old, now] = [old, now].map(|part| part.map_or_else(|| ABSENT.to_owned(), python::repr));
-            found.push(Difference::new(format!("{path}{label}"), "structure", old, now));
+            found.push(Difference::new(format!("{path}{label}"), STRUCTURE, old, now));
         }
     }
     // What else has a name in it, a treedef say, is taken to list it.
     let texts = [old, now].map(python::repr);
     let lists = names.iter().any(|name| texts.iter().any(|text| text.contains(&format!("'{name}'"))));
     if parts.is_empty() && (items(old).is_some() || !lists) {
-        apart(path, "structure", old, now, DEPTH, found);
+        apart(path, STRUCTURE, old, now, DEPTH, found);
     }
 }
 
 impl Compared {
     fn report(&mut self, path: &impl ToString, before: impl ToString, after: impl ToString) {
-        self.found.push(Difference::new(path.to_string(), "structure", before, after));
+        self.found.push(Difference::new(path.to_string(), STRUCTURE, before, after));
     }
 
     /// A difference says of a part with so many leaves that the other tree has nothing like it.
@@ -377,7 +377,7 @@ impl Compared {
     fn data(&mut self, before: &TreeNode, new: &Tree<'_>, j: usize, by: Equality, counts: impl Fn(&Label) -> bool) {
         self.data_by(before, new, j, by, |path, label, old, now, found| {
             if counts(label) {
-                apart(path, "structure", old, now, DEPTH, found);
+                apart(path, STRUCTURE, old, now, DEPTH, found);
             }
         });
     }

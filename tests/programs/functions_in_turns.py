@@ -5,6 +5,7 @@ import functools
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from flax import struct
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -22,6 +23,17 @@ def forward(layer, x):
     return layer.weight * x
 
 
+@struct.dataclass
+class State:
+    weight: jax.Array
+    apply: object = struct.field(pytree_node=False)
+
+
+@jax.jit
+def step(state):
+    return state.weight * 2
+
+
 class Norm:
     def __init__(self, momentum):
         self.momentum = momentum
@@ -37,4 +49,6 @@ for _ in range(2):
     apply(lambda x: x + 2, 1.0)
     forward(Layer(jnp.ones(2), lambda x: x), jnp.ones(2))
     forward(Layer(jnp.ones(2), lambda x: -x), jnp.ones(2))
+    step(State(jnp.ones(2), lambda x: x))
+    step(State(jnp.ones(2), lambda x: -x))
     init(functools.partial(Norm, 0.9), 1.0)

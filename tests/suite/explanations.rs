@@ -529,8 +529,8 @@ fn a_function_in_turns_is_compared_with_its_like(#[values(NEWEST, "0.4.30")] ver
     let again = explained.calls.iter().filter(|call| call.is_again());
     let cause = |call: &ExplainedCall| (call.number, call.advice[0].as_ref().unwrap().cause.clone());
     let found: Vec<_> = again.map(cause).collect();
-    let both = [(2, "another-function"), (4, "another-function")];
-    let expected = both.into_iter().chain((6..=10).map(|number| (number, "function-made-anew")));
+    let both = [2, 4, 6].map(|number| (number, "another-function"));
+    let expected = both.into_iter().chain((8..=14).map(|number| (number, "function-made-anew")));
     let expected: Vec<_> = expected.map(|(number, cause)| (number, cause.to_owned())).collect();
     assert_eq!(found, expected, "{}", text(&explained, Style::PLAIN));
 }
