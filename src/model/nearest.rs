@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::difference::{Difference, STATIC_ARGUMENT, STATIC_VALUE, STRUCTURE, leave_out_what_is_inside};
+use super::difference::{Difference, STATIC_ARGUMENT, STATIC_VALUE, leave_out_what_is_inside};
 use super::facet::SHAPE;
 use super::key::Key;
 use super::parts::{PROGRAM, Part};
@@ -43,8 +43,10 @@ struct Rank {
     standing: Standing,
     /// How much differs.
     far: usize,
-    /// How much of that is often meant: shapes, static values and structure, but for objects that look the same and were made anew.
+    /// How much of that is often meant: shapes and static values, but for objects that look the same and were made anew.
     meant: usize,
+    /// How many are such objects.
+    anew: Reverse<usize>,
 }
 
 /// What counts more than how much differs.
@@ -130,12 +132,13 @@ impl<'k> Search<'k> {
         let says_all = placed.is_some_and(|met| met.len() == far);
         let mut differences: Vec<_> = one.other.into_iter().cloned().chain(found).collect();
         let is_often_meant = |found: &&Difference| {
-            [SHAPE, STATIC_VALUE, STATIC_ARGUMENT, STRUCTURE].contains(&&*found.component) && !found.looks_the_same()
+            [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component) && !found.looks_the_same()
         };
         let rank = Rank {
             standing: self.standing(one, &differences),
             far: far + usize::from(one.other.is_some()),
             meant: differences.iter().filter(is_often_meant).count(),
+            anew: Reverse(differences.iter().filter(|found| found.looks_the_same()).count()),
         };
         leave_out_what_is_inside(&mut differences);
         if rank.is_all_but_equal() {
