@@ -72,7 +72,7 @@ pub enum Shardings {
     All(Placement),
 }
 
-/// A tree of shardings by its leaves.
+/// A tree of shardings by its leaves. As `in_shardings` a target gives it as a list, which fits an argument that is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -206,7 +206,7 @@ impl Traits {
     /// Has no part in the program.
     pub fn leave_out(&mut self) {
         self.kept = false;
-        self.errors.iter_mut().for_each(|errors| errors.kept = None);
+        self.errors.iter_mut().for_each(|errors| (errors.kept, errors.fast) = (None, None));
     }
 
     /// The leaf as lowering has it: where `in_shardings` says, if they say anything.

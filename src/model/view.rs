@@ -29,6 +29,7 @@ impl View {
         let aval = dynamic.and_then(|rule| {
             let mut aval = aval()?;
             aval.strong_when_missed = rule.strong_when_missed;
+            aval.placement.iter_mut().for_each(|at| at.committed |= rule.commits);
             if let Some(at) = &mut aval.placement
                 && at.memory_kind.is_some()
                 && at.memory_kind == profile.default_memory
@@ -181,8 +182,6 @@ pub(super) fn aval(value: &Obj, x64: bool) -> Option<Aval> {
         Kind::ArrayRef(array) => {
             let mut aval = array_aval(array, x64);
             aval.is_ref = true;
-            // Whatever the array was that it was made from.
-            aval.placement.iter_mut().for_each(|at| at.committed = true);
             Some(aval)
         }
         Kind::Array(array) => Some(array_aval(array, x64)),

@@ -56,6 +56,7 @@ pub fn leaves(profile: &Profile) -> Vec<(String, String)> {
             told.extend(error.iter().map(|error| format!("{error}{when}")));
         }
         told.extend(rule.never_fast.then(|| "never on the fast path".to_owned()));
+        told.extend(rule.commits.then(|| "committed to where it is".to_owned()));
         told.extend(rule.strong_when_missed.then(|| "strongly typed below the fast path".to_owned()));
         (words(&rule.kind), told.join("; "))
     };

@@ -188,7 +188,7 @@ pub fn finding(number: usize, finding: &Finding, replay: Option<&str>, style: St
     };
     let seen = match finding.count {
         1 => format!("Seen once, in pair {}.", finding.pair),
-        count => format!("Seen in {count} pairs, first in pair {}.", finding.pair),
+        count => format!("Seen in {count} pairs; this was pair {}.", finding.pair),
     };
     let size = if finding.reproduced {
         format!("Smallest pair found, {levels}.")

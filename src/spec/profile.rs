@@ -405,6 +405,9 @@ pub struct LeafRule {
     /// Whether the layers below the fast path take it for strongly typed, although the fast path takes it for weak.
     #[serde(default)]
     pub strong_when_missed: bool,
+    /// Whether it is committed to where it is, though what it was made of is not.
+    #[serde(default)]
+    pub commits: bool,
 }
 
 impl Profile {
