@@ -114,8 +114,9 @@ impl Errors {
             clean = false;
             let reason = error.to_string();
             let mut inside: Vec<Step> = track.path().iter().filter_map(step).collect();
-            // What is left of a map whose one entry was taken out is no second mistake.
+            // What is left of a map whose every entry was taken out is no second mistake.
             if emptied.take().is_some_and(|emptied| emptied == inside) && take_out(&mut tree, &inside) {
+                emptied = emptied_by(&mut tree, inside);
                 continue;
             }
             let unknown = unknown_name(&reason);
@@ -135,8 +136,7 @@ impl Errors {
             if !take_out(&mut tree, &inside) {
                 return None;
             }
-            inside.pop();
-            emptied = Some(inside);
+            emptied = emptied_by(&mut tree, inside);
         }
     }
 }
@@ -208,6 +208,13 @@ fn node_at<'t>(tree: &'t mut Tree, way: &[Step]) -> Option<&'t mut Tree> {
         (Step::Index(i), Tree::Sequence(items)) => items.get_mut(*i),
         _ => None,
     })
+}
+
+/// The way to the map that `path` leads through last, if nothing is left in that.
+fn emptied_by(tree: &mut Tree, mut path: Vec<Step>) -> Option<Vec<Step>> {
+    path.pop();
+    let is_empty = matches!(node_at(tree, &path), Some(Tree::Mapping(map)) if map.is_empty());
+    is_empty.then_some(path)
 }
 
 /// Takes the node at `path` out of `tree`; false if there is none.

@@ -99,3 +99,18 @@ for _ in range(3):
     attempt(metrics, old, jnp.ones(3))
 attempt(metrics, state, jnp.ones(3))
 attempt(metrics, old, jnp.ones(4))
+
+
+class Decay(eqx.Module):
+    rate: jax.Array
+
+    def step(self, x):
+        return x * 1, self.rate * 2
+
+
+# What a method that is jitted is called with goes as well; an array that both have goes once.
+method = eqx.filter_jit(Decay(jnp.ones(3)).step, donate="all")
+method(jnp.ones(3))
+attempt(method, jnp.ones(3))
+rate = jnp.ones(3)
+attempt(eqx.filter_jit(Decay(rate).step, donate="all"), rate)

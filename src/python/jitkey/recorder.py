@@ -441,7 +441,7 @@ class Recording:
         if self._objects.dropped:
             return None
         try:
-            if wrapped.donates and any([leaf.is_deleted() for leaf in path.leaves() if type(leaf) is ArrayImpl]):
+            if wrapped.donates and any([leaf.is_deleted() for leaf in (*path.leaves(), *wrapped.own_arrays()) if type(leaf) is ArrayImpl]):
                 return None
             entry = path.entry()
             earlier = None if entry is None else self._known.calls.get(self._signatures.of_entry(path, entry, wrapped, args, kwargs, reads))
@@ -473,7 +473,7 @@ class Recording:
         self._objects.donates |= wrapped.donates
         self._objects.converts = self._objects.asks = api == "jax.jit"
         if wrapped.donates:
-            self._objects.twice = twice(jax.tree_util.tree_leaves((args, kwargs)))
+            self._objects.twice = twice([*wrapped.own_arrays(), *jax.tree_util.tree_leaves((args, kwargs))])
         self._objects.given = args, kwargs
         if api == "equinox.filter_jit" and not wrapped.options and is_module(function):
             args, kwargs = _by_name(function, args, kwargs)

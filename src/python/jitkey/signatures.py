@@ -67,8 +67,10 @@ class Signatures:
             named = {name: arg for name, arg in kwargs.items() if name not in names}
             others = self._of_statics(wrapped, args, kwargs)
         leaves, treedef = jax.tree_util.tree_flatten((traced, named))
-        if wrapped.donates and twice(leaves):
-            raise Unsupported("an array that is given twice")
+        if wrapped.donates:
+            own = wrapped.own_arrays()
+            if twice([*own, *leaves]) or any(map(ArrayImpl.is_deleted, own)):
+                raise Unsupported("an array that is given twice, or that the function had")
         if list(map(type, leaves)).count(ArrayImpl) < len(leaves):
             # `jax.jit` is given numbers as arrays: their values are none of its key.
             by_type = not wrapped.is_partition

@@ -11,6 +11,9 @@ import weakref
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
+import jax
+from jax._src.array import ArrayImpl
+
 from .errors import Unsupported
 from .objects import A_JIT
 from .options import OfTheCall, filter_jit_options, has_options, jit_options
@@ -91,6 +94,10 @@ class Wrapper:
     def donates(self) -> bool:
         """Whether it takes the buffers of what it is given."""
         return any(name.startswith("donate") for name in self.options)
+
+    def own_arrays(self) -> list[ArrayImpl]:
+        """The arrays of the function, where a key has its leaves: a call that donates can take their buffers as well."""
+        return [leaf for leaf in jax.tree_util.tree_leaves(self.function()) if type(leaf) is ArrayImpl] if self.is_partition else []
 
     def reads(self, owner: Owner) -> tuple[str, ...]:
         """The attributes of the object of which the functions under the call speak: all of them if a key has it by its identity, or else
