@@ -41,12 +41,8 @@ impl Explain {
             if number > explained.calls.len() {
                 return Err(wrong(&format!("there is no call {number}; the last one is {}", explained.calls.len())));
             }
-            let cases = explained.cases(number, spec).map_err(|why| {
-                let unlike =
-                    "it is not explained by an earlier one, or a case's function can't return what its options ask for";
-                let why = why.map_or_else(|| unlike.to_owned(), |why| why.to_string());
-                wrong(&format!("call {number} can't be made a case: {why}"))
-            })?;
+            let cases = explained.cases(number, spec);
+            let cases = cases.map_err(|why| wrong(&format!("call {number} can't be made a case: {why}")))?;
             print(&text::to_yaml(&cases));
             return Ok(End::Well);
         }

@@ -12,6 +12,15 @@ use crate::spec::{CaseFile, SpecFile};
 /// list of them, one a line (`.jsonl`), or a bare case, which is about `api` and can't be read without it. One of many that
 /// can't be read is an error in its place, which says which it is.
 pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<Result<CaseFile, CliError>>, CliError> {
+    let mut found = found(path, api)?;
+    // Where there is but one, there is nothing else to do.
+    match found.pop() {
+        Some(Err(error)) if found.is_empty() => Err(error),
+        last => Ok(found.into_iter().chain(last).collect()),
+    }
+}
+
+fn found(path: &Path, api: Option<&str>) -> Result<Vec<Result<CaseFile, CliError>>, CliError> {
     let unreadable = |error: std::io::Error| CliError::Usage(format!("{}: {error}", path.display()));
     if path.is_dir() {
         let mut files: Vec<PathBuf> = fs::read_dir(path)
@@ -24,7 +33,7 @@ pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<Result<CaseFil
                     .extension()
                     .is_some_and(|end| ["yaml", "yml", "json", "jsonl"].iter().any(|known| end == *known))
         });
-        let cases: Vec<_> = files.iter().map(|file| cases(file, api)).collect::<Result<_, _>>()?;
+        let cases: Vec<_> = files.iter().map(|file| found(file, api)).collect::<Result<_, _>>()?;
         return Ok(cases.into_iter().flatten().collect());
     }
     let mut content = String::new();
@@ -36,26 +45,23 @@ pub(super) fn cases(path: &Path, api: Option<&str>) -> Result<Vec<Result<CaseFil
     let name = path.display().to_string();
     let file = |text: &str| SpecFile { name: name.clone(), text: text.to_owned() };
     let mut found: Vec<Result<CaseFile, CliError>> = Vec::new();
-    if path.extension().is_some_and(|end| end == "jsonl") {
-        for (i, line) in content.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            match CaseFile::all_of(&file(line), i, api) {
-                Ok(cases) => found.extend(cases.into_iter().map(|case| Ok(case?))),
-                Err(error) => found.push(Err(error.into())),
-            }
-        }
+    let texts: Vec<(usize, &str)> = if path.extension().is_some_and(|end| end == "jsonl") {
+        content.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).collect()
     } else {
-        found.extend(CaseFile::all_of(&file(&content), 0, api)?.into_iter().map(|case| Ok(case?)));
+        vec![(0, &content)]
+    };
+    for (before, text) in texts {
+        match CaseFile::all_of(&file(text), before, api) {
+            Ok(cases) => found.extend(cases.into_iter().map(|case| Ok(case?))),
+            Err(error) => found.push(Err(error.into())),
+        }
     }
     for (i, case) in found.iter_mut().enumerate().filter_map(|(i, found)| Some((i, found.as_mut().ok()?))) {
         if case.id.is_empty() {
             case.id = format!("{name}#{}", i + 1);
         }
     }
-    // Where there is but one, there is nothing else to do.
-    match found.pop() {
-        Some(Err(error)) if found.is_empty() => Err(error),
-        last => Ok(found.into_iter().chain(last).collect()),
-    }
+    Ok(found)
 }
 
 /// The report in `path`, with its name.

@@ -135,7 +135,9 @@ pub fn main() -> ExitCode {
             eprintln!("{}", shown(&error));
             match error {
                 CliError::Target(_) => ExitCode::from(3),
-                _ => ExitCode::from(2),
+                CliError::Usage(_) | CliError::Spec(_) | CliError::Case(_) | CliError::Name(_) | CliError::Merge(_) => {
+                    ExitCode::from(2)
+                }
             }
         }
     }

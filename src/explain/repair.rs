@@ -25,6 +25,10 @@ pub enum Untried {
     Like(usize),
     /// So many others were.
     Others(usize),
+    /// No earlier call explains it.
+    Unexplained,
+    /// The function of a case can't return what its options ask for.
+    Returns,
     /// The nearest key is that of no recorded call.
     Aside,
     /// It's what a transformation makes of the function that was compiled anew.
@@ -46,6 +50,8 @@ impl fmt::Display for Untried {
         match self {
             Self::Like(number) => write!(f, "that of call {number} was, which is like it"),
             Self::Others(some) => write!(f, "the first {some} that are unlike each other were"),
+            Self::Unexplained => f.write_str("it is not explained by an earlier one"),
+            Self::Returns => f.write_str("a case's function can't return what its options ask for"),
             Self::Aside => f.write_str("the key nearest to it is of no call of the recording"),
             Self::Transformed => f.write_str("the model has no keys of what a transformation makes of a function"),
             Self::Effect => f.write_str("the function has an effect, which the model doesn't take apart"),

@@ -112,12 +112,11 @@ impl Explained {
     /// A call that missed as a case of two calls, and that case repaired, for a target or a script.
     ///
     /// # Errors
-    /// Why that can't be tried, or `None` if there is nothing near the call, or a case's function can't return what its options
-    /// ask for.
-    pub fn cases(&self, number: usize, spec: &Spec) -> Result<[CaseFile; 2], Option<Untried>> {
-        let Repair { missing, repaired, .. } = self.attempt(number, spec, true).ok_or(None)?.map_err(Some)?;
+    /// Why that can't be tried, or made a case.
+    pub fn cases(&self, number: usize, spec: &Spec) -> Result<[CaseFile; 2], Untried> {
+        let Repair { missing, repaired, .. } = self.attempt(number, spec, true).ok_or(Untried::Unexplained)??;
         let call = &self.calls[number - 1];
-        let profile = spec.profile(&call.api, &self.version).ok_or(None)?;
+        let profile = spec.profile(&call.api, &self.version).ok_or(Untried::Unknown)?;
         let file = |id: String, says: String, case: Case| {
             let calls = behaviour(&case, profile).ok()?;
             // What the function of the program returned a case doesn't know, and that of a case can't be placed everywhere.
@@ -139,13 +138,15 @@ impl Explained {
                 sources: Vec::new(),
             })
         };
-        let Some(Nearest::Call(nearest)) = call.explanation().map(|it| it.nearest) else { return Err(None) };
+        let Some(Nearest::Call(nearest)) = call.explanation().map(|it| it.nearest) else {
+            return Err(Untried::Unexplained);
+        };
         let id = format!("call-{number}");
         let found: Vec<String> = call.differences().iter().map(ToString::to_string).collect();
         let says = format!("Call {number} of {} after call {nearest}: {}.", call.name, found.join("; "));
-        let mended =
-            file(format!("{id}-repaired"), "The same without the difference.".to_owned(), repaired).ok_or(None)?;
+        let mended = file(format!("{id}-repaired"), "The same without the difference.".to_owned(), repaired)
+            .ok_or(Untried::Returns)?;
         let fix = call.advice.iter().flatten().next().map(|advice| advice.fix.clone());
-        Ok([file(id.clone(), says, missing).ok_or(None)?, CaseFile { repairs: Some(id), fix, ..mended }])
+        Ok([file(id.clone(), says, missing).ok_or(Untried::Returns)?, CaseFile { repairs: Some(id), fix, ..mended }])
     }
 }

@@ -10,7 +10,7 @@ use crate::case::{Behaviour, Case};
 /// A case with a name, and what is expected of it: a file under `spec/cases/`, or a frozen finding.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a case, which says of which `api` it is")]
 pub struct CaseFile {
     /// The stable id.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -52,6 +52,7 @@ impl CaseFile {
     ) -> Result<Vec<Result<Self, Diagnostics>>, Diagnostics> {
         let reader = Reader::of_another(file, before);
         match &reader.tree {
+            serde_yaml::Value::Null if reader.syntax.is_none() => Ok(Vec::new()),
             _ if reader.syntax.is_some() => Err(Self::one_of(&reader, &[], &reader.tree, api).unwrap_err()),
             serde_yaml::Value::Sequence(trees) => {
                 let one = |(i, tree)| Self::one_of(&reader, &[Step::Index(i)], tree, api);
@@ -69,8 +70,20 @@ impl CaseFile {
         api: Option<&str>,
     ) -> Result<Self, Diagnostics> {
         let mut errors = Errors::default();
-        let is_bare = tree.get("steps").is_some();
+        let has = |name| tree.get(name).is_some();
+        let is_bare = has("steps") && !["id", "api", "case"].into_iter().any(has);
         let read = match api {
+            _ if has("steps") && !is_bare => {
+                let path: Vec<Step> = path.iter().cloned().chain([key("steps")]).collect();
+                errors.at(
+                    reader,
+                    &path,
+                    None,
+                    "`steps` are a part of a `case`".to_owned(),
+                    Some("write them under `case:`".into()),
+                );
+                None
+            }
             _ if !is_bare => errors.read::<Self>(reader, path, tree),
             Some(api) => errors.read::<Case>(reader, path, tree).map(|case| Self::bare(api, case)),
             None => {

@@ -23,7 +23,7 @@ pub struct Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", self.reason)?;
+        writeln!(f, "error: {}", shown(&self.reason))?;
         write!(f, "  --> {}:{}:{}", self.file, self.line, self.column)?;
         if let Some(subject) = &self.subject {
             write!(f, " ({subject})")?;
@@ -44,16 +44,28 @@ impl Diagnostic {
     fn around(&self) -> (String, usize) {
         const BEFORE: usize = 60;
         const LONG: usize = 160;
-        let length = self.excerpt.chars().count();
+        let line = shown(&self.excerpt);
+        let length = line.chars().count();
         if length <= LONG {
-            return (self.excerpt.clone(), self.column);
+            return (line, self.column);
         }
         let begin = self.column.saturating_sub(BEFORE);
         let end = begin + LONG;
-        let part: String = self.excerpt.chars().skip(begin).take(LONG).collect();
+        let part: String = line.chars().skip(begin).take(LONG).collect();
         let (left, right) = (if begin > 0 { "…" } else { "" }, if end < length { "…" } else { "" });
         (format!("{left}{part}{right}"), self.column - begin + usize::from(begin > 0))
     }
+}
+
+/// Without what a terminal would take for a command.
+fn shown(text: &str) -> String {
+    let one = |c: char| match c {
+        '\n' => c,
+        '\t' => ' ',
+        _ if c.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    };
+    text.chars().map(one).collect()
 }
 
 /// Everything that is wrong with a spec.

@@ -21,23 +21,70 @@ pub(super) struct Reader<'f> {
     /// How many lines stand before those of the text.
     before: usize,
     /// Looked for once something is wrong.
-    spans: OnceCell<Spans>,
+    places: OnceCell<(Spans, Vec<&'f str>)>,
     pub syntax: Option<serde_yaml::Error>,
 }
 
 impl<'f> Reader<'f> {
     pub fn new(file: &'f SpecFile) -> Self {
-        let (tree, syntax) = match serde_yaml::from_str(&file.text) {
+        let (tree, syntax) = match serde_yaml::from_str(text_of(file)) {
             Ok(tree) => (tree, None),
             Err(error) => (Tree::Null, Some(error)),
         };
-        Self { file, tree, folder: "spec/", before: 0, spans: OnceCell::new(), syntax }
+        Self { file, tree, folder: "spec/", before: 0, places: OnceCell::new(), syntax }
     }
 
     /// The same of a file that is none of the spec's, or of what comes after so many of its lines.
     pub fn of_another(file: &'f SpecFile, before: usize) -> Self {
         Self { folder: "", before, ..Self::new(file) }
     }
+
+    /// Line and column of what stands at `path`, or of what is no YAML.
+    fn place(&self, path: &[Step]) -> (usize, usize) {
+        let (spans, lines) = self.places();
+        let Some(location) = self.syntax.as_ref().and_then(serde_yaml::Error::location) else {
+            return spans.find(path);
+        };
+        // What is missing at the end is missing on the last line on which there is something.
+        match lines.iter().rposition(|line| !line.trim().is_empty()) {
+            Some(last) if location.line() > last + 1 => (last + 1, lines[last].chars().count() + 1),
+            _ => (location.line(), location.column()),
+        }
+    }
+
+    fn places(&self) -> &(Spans, Vec<&'f str>) {
+        self.places.get_or_init(|| {
+            let text = text_of(self.file);
+            (Spans::of(text), lines(text).collect())
+        })
+    }
+}
+
+/// Without the mark that some editors put before it.
+fn text_of(file: &SpecFile) -> &str {
+    file.text.strip_prefix('\u{feff}').unwrap_or(&file.text)
+}
+
+/// What is wrong with a text that can't be read as a tree, without its place, and what to do.
+fn of_syntax(error: &serde_yaml::Error) -> (String, Option<String>) {
+    let mut reason = error.to_string();
+    while let Some(begin) = reason.find(" at line ") {
+        let is_of_place = |c: char| c.is_ascii_digit() || " column".contains(c);
+        let rest = &reason[begin + " at line ".len()..];
+        let end = reason.len() - rest.trim_start_matches(is_of_place).len();
+        reason.replace_range(begin..end, "");
+    }
+    if reason.contains("invalid type: integer `") && reason.ends_with("expected any YAML value") {
+        let help = "in a value, one of more than 64 bits is written `{int: \"…\"}`";
+        return ("an integer that doesn't fit into 64 bits".to_owned(), Some(help.to_owned()));
+    }
+    let of_form =
+        ["did not find", "could not find", "not allowed", "found character", "while parsing", "while scanning"];
+    if !of_form.iter().any(|sign| reason.contains(sign)) {
+        return (reason, None);
+    }
+    let help = "check the indentation, and quote texts that hold `: `, `#`, `{` or `[`";
+    (format!("this is not YAML: {reason}"), Some(help.to_owned()))
 }
 
 /// Where a thing was defined.
@@ -60,10 +107,7 @@ impl Errors {
         reason: String,
         help: Option<String>,
     ) {
-        let (line, column) = match reader.syntax.as_ref().and_then(serde_yaml::Error::location) {
-            Some(location) => (location.line(), location.column()),
-            None => reader.spans.get_or_init(|| Spans::of(&reader.file.text)).find(path),
-        };
+        let (line, column) = reader.place(path);
         self.0.push(Diagnostic {
             file: format!("{}{}", reader.folder, reader.file.name),
             line: reader.before + line,
@@ -71,7 +115,7 @@ impl Errors {
             subject: subject.map(str::to_owned),
             reason,
             suggestion: help,
-            excerpt: lines(&reader.file.text).nth(line - 1).unwrap_or_default().to_owned(),
+            excerpt: reader.places().1.get(line - 1).copied().unwrap_or_default().to_owned(),
         });
     }
 
@@ -85,60 +129,82 @@ impl Errors {
     /// again, until nothing more can be found.
     pub fn read<T: DeserializeOwned>(&mut self, reader: &Reader<'_>, path: &[Step], tree: &Tree) -> Option<T> {
         if let Some(syntax) = &reader.syntax {
-            let reason = syntax.to_string();
-            let (reason, help) = match reason.split_once("invalid type: integer ") {
-                Some(_) => {
-                    ("an integer that is too large".to_owned(), "one of more than 64 bits is written `{int: \"…\"}`")
-                }
-                None => (
-                    format!("this is not YAML: {reason}"),
-                    "check the indentation, and quote texts that hold `: `, `#`, `{` or `[`",
-                ),
-            };
-            self.at(reader, path, None, reason, Some(help.into()));
+            let (reason, help) = of_syntax(syntax);
+            self.at(reader, path, None, reason, help);
             return None;
         }
         let subject = tree.get("id").and_then(Tree::as_str).map(str::to_owned);
         let mut tree = tree.clone();
-        let mut clean = true;
-        let mut emptied = None;
-        loop {
+        let mut edits: Vec<Edit> = Vec::new();
+        for found in 0..ERRORS {
             let mut track = Track::new();
             let outcome =
                 serde_yaml::with::singleton_map_recursive::deserialize(PathDeserializer::new(&tree, &mut track));
             let error: serde_yaml::Error = match outcome {
-                Ok(value) if clean => return Some(value),
+                Ok(value) if found == 0 => return Some(value),
                 Ok(_) => return None,
                 Err(error) => error,
             };
-            clean = false;
             let reason = error.to_string();
             let mut inside: Vec<Step> = track.path().iter().filter_map(step).collect();
-            // What is left of a map whose every entry was taken out is no second mistake.
-            if emptied.take().is_some_and(|emptied| emptied == inside) && take_out(&mut tree, &inside) {
-                emptied = emptied_by(&mut tree, inside);
-                continue;
-            }
             let unknown = unknown_name(&reason);
             if let Some((name, _)) = &unknown
                 && inside.last() != Some(&Step::Key(name.clone()))
             {
                 inside.push(Step::Key(name.clone()));
             }
-            let full: Vec<_> = path.iter().chain(&inside).cloned().collect();
-            let near = unknown.as_ref().and_then(|(name, known)| nearest(name, known.iter().map(String::as_str)));
-            let (reason, help) = with_suggestion(reason);
-            self.at(reader, &full, subject.as_deref(), reason, help);
-            // What was meant is read as such, so that its absence is no second error.
-            if near.is_some_and(|near| rename(&mut tree, &inside, near)) {
-                continue;
+            let follows = follows_from(&edits, &mut tree, &inside, &reason);
+            if !follows {
+                let full: Vec<_> = path.iter().cloned().chain(as_written(&edits, inside.clone())).collect();
+                let (reason, help) = with_suggestion(reason);
+                self.at(reader, &full, subject.as_deref(), reason, help);
             }
-            if !take_out(&mut tree, &inside) {
+            let near = unknown.as_ref().and_then(|(name, known)| nearest(name, known.iter().map(String::as_str)));
+            // What was meant is read as such, so that its absence is no second error.
+            if let Some(near) = near.filter(|near| rename(&mut tree, &inside, near)) {
+                edits.push(Edit { path: inside, renamed: Some(near.to_owned()) });
+            } else if take_out(&mut tree, &inside) {
+                edits.push(Edit { path: inside, renamed: None });
+            } else {
                 return None;
             }
-            emptied = emptied_by(&mut tree, inside);
+        }
+        None
+    }
+}
+
+/// After so many errors in one thing the rest of it isn't looked at.
+const ERRORS: usize = 50;
+
+/// An entry that was taken out, or renamed, so that the reading can go on.
+struct Edit {
+    /// Where it stood.
+    path: Vec<Step>,
+    /// The name that it has now.
+    renamed: Option<String>,
+}
+
+/// The way in the text to what `path` leads to after these edits.
+fn as_written(edits: &[Edit], mut path: Vec<Step>) -> Vec<Step> {
+    for Edit { path: edited, renamed } in edits.iter().rev() {
+        let Some((last, way)) = edited.split_last().filter(|(_, way)| path.starts_with(way)) else { continue };
+        match (path.get_mut(way.len()), last, renamed) {
+            (Some(Step::Index(at)), Step::Index(out), _) if *at >= *out => *at += 1,
+            (Some(Step::Key(name)), Step::Key(old), Some(new)) if name == new => name.clone_from(old),
+            _ => {}
         }
     }
+    path
+}
+
+/// Whether what is wrong at `path` is so for the edits alone: nothing is left of a map, or what is missing was taken out.
+fn follows_from(edits: &[Edit], tree: &mut Tree, path: &[Step], reason: &str) -> bool {
+    let taken = || edits.iter().filter(|edit| edit.renamed.is_none()).map(|edit| &edit.path);
+    let is_empty = matches!(node_at(tree, path), Some(Tree::Mapping(map)) if map.is_empty());
+    let missing = reason.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+    let missing = missing.map(|name| path.iter().cloned().chain([key(name)]).collect::<Vec<_>>());
+    is_empty && taken().any(|out| out.len() == path.len() + 1 && out.starts_with(path))
+        || missing.is_some_and(|missing| taken().any(|out| *out == missing))
 }
 
 pub(super) fn key(name: &str) -> Step {
@@ -208,13 +274,6 @@ fn node_at<'t>(tree: &'t mut Tree, way: &[Step]) -> Option<&'t mut Tree> {
         (Step::Index(i), Tree::Sequence(items)) => items.get_mut(*i),
         _ => None,
     })
-}
-
-/// The way to the map that `path` leads through last, if nothing is left in that.
-fn emptied_by(tree: &mut Tree, mut path: Vec<Step>) -> Option<Vec<Step>> {
-    path.pop();
-    let is_empty = matches!(node_at(tree, &path), Some(Tree::Mapping(map)) if map.is_empty());
-    is_empty.then_some(path)
 }
 
 /// Takes the node at `path` out of `tree`; false if there is none.

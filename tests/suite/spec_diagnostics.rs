@@ -93,6 +93,14 @@ fn a_case_that_cannot_be_read_says_where() {
     said.extend(read("steps: []", 0, None));
     said.extend(read("{", 6, Some("jax.jit")));
     said.extend(read("steps: [{call: {args: [99999999999999999999]}}]", 6, Some("jax.jit")));
+    said.extend(read(
+        "\u{feff}steps: [call: 3, call: {args: [1]}, {call: 4}, {cal: {args: [zero, 0, one]}}]",
+        0,
+        Some("jax.jit"),
+    ));
+    said.extend(read("id: a\napi: jax.jit\nsteps: []", 0, Some("jax.jit")));
+    said.extend(read("id: a\napi: jax.jit\ncase: {steps: 3}", 0, None));
+    said.extend(read("# Nothing.\n", 0, None));
     let many = "'np:f32[2,3]', ".repeat(20);
     said.extend(read(&format!("steps: [{{call: {{args: [{many} {{new: 1}}, {many}]}}}}]"), 0, Some("jax.jit")));
     crate::snapshot!("diagnostic-of_cases", said.join("\n---\n"));
