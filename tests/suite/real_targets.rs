@@ -2,16 +2,18 @@
 //!
 //! These tests need Python 3 and, the first time, the network; without them they fail and say what is missing.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use jitkey::check::{Judgement, judge};
 use jitkey::model::behaviour;
 use jitkey::report::text::{Style, finding};
 use jitkey::spec::Version;
-use jitkey::target::{Limits, Target, TargetName, open};
+use jitkey::target::{Limits, Target, TargetName, environment, open};
 use rstest::rstest;
 
-use super::common::{SPEC, campaign};
+use super::common::{NEWEST, SPEC, campaign};
 
 /// As many pairs of each rule as two minutes allow.
 const PAIRS_A_RULE: u64 = 3;
@@ -108,4 +110,40 @@ fn the_written_cases(#[case] name: &str) {
         let judgement = judge(&file.case, &expected, profile, about.layers, &seen);
         assert!(matches!(judgement, Judgement::Holds(_)), "{}: {judgement:?}, {seen:?}", file.id);
     }
+}
+
+/// What the spec names as the source of a behaviour is there, in one of the versions that are run.
+#[test]
+fn the_sources_of_the_spec_exist() {
+    let installed = |version: &str| {
+        let module =
+            environment::module("jitkey", "jax.jit", Some(version), None, &mut |line: &str| eprintln!("{line}"));
+        let (words, _) = module.unwrap_or_else(|error| panic!("{error}"));
+        let where_to = "import sysconfig; print(sysconfig.get_paths()['purelib'])";
+        let printed = Command::new(&words[0]).args(["-c", where_to]).output().unwrap().stdout;
+        PathBuf::from(String::from_utf8(printed).unwrap().trim())
+    };
+    let roots: Vec<_> = [NEWEST, "0.10.2", "0.8.3", "0.6.2", "0.4.30"].into_iter().map(installed).collect();
+    let of_rules = SPEC.rules.values().map(|rule| (rule.id.clone(), &rule.sources));
+    let of_profiles = SPEC.profiles.iter().map(|it| (format!("{} {}", it.profile, it.versions), &it.sources));
+    let of_cases = SPEC.cases.values().map(|case| (case.id.clone(), &case.sources));
+    let mut nowhere = Vec::new();
+    for (whose, source) in
+        of_rules.chain(of_profiles).chain(of_cases).flat_map(|(id, all)| all.iter().map(move |it| (id.clone(), it)))
+    {
+        // What isn't installed, tests and C++, can't be looked up here.
+        let Some(file) = source.file.as_ref().filter(|file| file.starts_with(&format!("{}/", source.project))) else {
+            continue;
+        };
+        let name = source.symbol.as_deref().and_then(|symbol| symbol.split('.').next_back());
+        let is_word =
+            |text: &str, name: &str| text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name);
+        let has = |root: &PathBuf| {
+            fs::read_to_string(root.join(file)).is_ok_and(|text| name.is_none_or(|name| is_word(&text, name)))
+        };
+        if file.ends_with(".py") && !roots.iter().any(has) {
+            nowhere.push((whose, file, &source.symbol));
+        }
+    }
+    assert!(nowhere.is_empty(), "{nowhere:#?}");
 }

@@ -110,7 +110,7 @@ def text_of(value: Any, depth: int = DEPTH) -> str:
         return f"<{type(value).__name__} of {function_text(inner)}>"
     if isinstance(value, functools.partial) and isinstance(inner, (type, types.BuiltinFunctionType)):
         # `type`'s own, since a metaclass can have a text of its own as well.
-        name = type.__dict__["__qualname__"].__get__(inner) if isinstance(inner, type) else inner.__qualname__
+        name = vars(type)["__qualname__"].__get__(inner) if isinstance(inner, type) else inner.__qualname__
         given = f"({', '.join(repr(arg) if is_plain(arg) else '…' for arg in value.args)})" if value.args else ""
         return f"<{type(value).__name__} of {name}{given}>"[:TEXT]
     # As one of its base, whatever a subclass makes of itself.
