@@ -103,7 +103,7 @@ pub enum Step {
 /// A call of the cached function.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a call, such as {args: [1]}")]
 pub struct Call {
     /// The function under test of this call, if it is not the case's own. Written in place it lives for this call only;
     /// as `{ref: name}` it lives until dropped.

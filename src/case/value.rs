@@ -243,7 +243,7 @@ fn is_none(value: &Value) -> bool {
 /// An instance of a class of the case: which parts it has depends on the kind of class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an instance, such as {class: C}")]
 pub struct NewForm {
     /// The class.
     pub class: Name,
