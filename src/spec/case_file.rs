@@ -53,7 +53,7 @@ impl CaseFile {
         let reader = Reader::of_another(file, before);
         match &reader.tree {
             serde_yaml::Value::Null if reader.syntax.is_none() => Ok(Vec::new()),
-            _ if reader.syntax.is_some() => Err(Self::one_of(&reader, &[], &reader.tree, api).unwrap_err()),
+            tree if reader.syntax.is_some() => Self::one_of(&reader, &[], tree, api).map(|file| vec![Ok(file)]),
             serde_yaml::Value::Sequence(trees) => {
                 let one = |(i, tree)| Self::one_of(&reader, &[Step::Index(i)], tree, api);
                 Ok(trees.iter().enumerate().map(one).collect())
@@ -70,40 +70,29 @@ impl CaseFile {
         api: Option<&str>,
     ) -> Result<Self, Diagnostics> {
         let mut errors = Errors::default();
+        let inside = |name| path.iter().cloned().chain([key(name)]).collect::<Vec<Step>>();
         let has = |name| tree.get(name).is_some();
         let is_bare = has("steps") && !["id", "api", "case"].into_iter().any(has);
         let read = match api {
             _ if has("steps") && !is_bare => {
-                let path: Vec<Step> = path.iter().cloned().chain([key("steps")]).collect();
-                errors.at(
-                    reader,
-                    &path,
-                    None,
-                    "`steps` are a part of a `case`".to_owned(),
-                    Some("write them under `case:`".into()),
-                );
+                let (reason, help) =
+                    ("`steps` are a part of a `case`".to_owned(), "write them under `case:`".to_owned());
+                errors.at(reader, &inside("steps"), None, reason, Some(help));
                 None
             }
             _ if !is_bare => errors.read::<Self>(reader, path, tree),
             Some(api) => errors.read::<Case>(reader, path, tree).map(|case| Self::bare(api, case)),
             None => {
-                let reason =
-                    "this is a bare case: say which implementation it calls, with --api or --target".to_owned();
-                errors.at(reader, path, None, reason, None);
+                let reason = "this is a bare case: say which implementation it calls, with --api or --target";
+                errors.at(reader, path, None, reason.to_owned(), None);
                 None
             }
         };
         let Some(file) = read else { return Err(Diagnostics(errors.0)) };
         if let Err(error) = file.case.validate() {
-            let case = [Some(key("case")).filter(|_| !is_bare)].into_iter().flatten();
-            let path: Vec<Step> = path.iter().cloned().chain(case).collect();
-            errors.at(
-                reader,
-                &path,
-                Some(&file.id).filter(|id| !id.is_empty()).map(|id| id.as_str()),
-                error.to_string(),
-                None,
-            );
+            let place = if is_bare { path.to_vec() } else { inside("case") };
+            let subject = (!file.id.is_empty()).then_some(&*file.id);
+            errors.at(reader, &place, subject, error.to_string(), None);
             return Err(Diagnostics(errors.0));
         }
         Ok(file)

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 @jax.jit
@@ -21,3 +22,5 @@ total(jnp.ones(3)), total(jnp.ones(4))
 # What is given another row is another program for each number of them.
 for shape in ((2, 3), (5, 4), (2, 4)):
     jax.vmap(total)(jnp.ones(shape))
+# A number of rows can be NumPy's.
+jax.vmap(score, axis_size=np.int64(7))(jnp.ones((7, 3)))

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import numbers
 import os
 import re
 import sys
@@ -449,7 +450,12 @@ def transformed() -> str | None:
 def transformed_by() -> list[tuple[str, int | None]]:
     """The transformations around a call for which `transformed` says something, from the outermost, and how many rows are mapped over."""
     # Beside a JVPTrace a JaxprTrace is part of one derivative.
-    return [("vmap" if name == "BatchTrace" else "derivative", size) for name, size in _around()[0] if name != "JaxprTrace"]
+    around = [(name, size) for name, size in _around()[0] if name != "JaxprTrace"]
+    # What a program gives as `axis_size` can be a number of NumPy's.
+    return [
+        ("vmap" if name == "BatchTrace" else "derivative", int(size) if isinstance(size, numbers.Integral) else None)
+        for name, size in around
+    ]
 
 
 def is_called_by_program() -> bool:
