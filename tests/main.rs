@@ -28,5 +28,6 @@ mod suite {
     mod rulebook;
     mod schemas;
     mod spec_diagnostics;
+    mod structures;
     mod sweep;
 }

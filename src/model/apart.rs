@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::difference::{ABSENT, Difference, STATIC_HASH, STRUCTURE};
 use super::object::{Kind, Obj};
 use super::python;
+use super::tree_difference::treedefs_apart;
 use super::treedef::attribute;
 use crate::case::{Class, Name};
 
@@ -50,6 +51,9 @@ pub(super) const DEPTH: u32 = 64;
 /// Adds the smallest parts in which two pieces of data differ, or the pieces themselves if no parts correspond.
 pub(super) fn apart(path: String, component: &str, old: &Obj, new: &Obj, depth: u32, found: &mut Vec<Difference>) {
     let before = found.len();
+    if let (Kind::Treedef(old), Kind::Treedef(new)) = (&**old, &**new) {
+        treedefs_apart(&path, component, old, new, found);
+    }
     if depth > 0 {
         each_apart(&path, component, corresponding(old, new), depth - 1, found);
     }

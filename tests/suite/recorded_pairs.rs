@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use super::common::{NEWEST, SPEC};
 
 /// The rules whose calls a recording says in other words, of which implementations these pairs show it, and why.
-const SAID_OTHERWISE: [(&str, &[&str], &str); 19] = [
+const SAID_OTHERWISE: [(&str, &[&str], &str); 14] = [
     (
         "array-avals/smallest-numpy-scalar",
         &["jax.jit", "equinox.filter_jit"],
@@ -48,18 +48,6 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 19] = [
         "objects are compared with those of their hash alone, so that equal ones of two hashes are two values",
     ),
     (
-        "pytree-structure/aux-treedef-and-other",
-        &["jax.jit", "equinox.filter_jit"],
-        "a treedef is an object like any other",
-    ),
-    (
-        "pytree-structure/treedef-of-a-redefined-dataclass",
-        &["jax.jit", "equinox.filter_jit"],
-        "a treedef is an object like any other",
-    ),
-    ("pytree-structure/key-treedef", &["jax.jit", "equinox.filter_jit"], "a treedef is an object like any other"),
-    ("static-hashing/treedef-beside-other-aux", &["equinox.filter_jit"], "a treedef is an object like any other"),
-    (
         "pytree-structure/partly-ordered-keys",
         &["jax.jit", "equinox.filter_jit"],
         "objects as keys of a dict have no order",
@@ -69,7 +57,6 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 19] = [
         &["jax.jit"],
         "what is changed in its place was something else in the calls before",
     ),
-    ("static-hashing/treedef-beside-other-aux", &["jax.jit"], "a treedef is an object like any other"),
     (
         "static-hashing/subclass-of-an-equal-class-below-the-top",
         &["jax.jit", "equinox.filter_jit"],

@@ -29,6 +29,7 @@ from .outside import Outside
 from .parameters import NAME, params_of
 from .record import DICTS, equal, is_axis, is_module, is_real, placement, tracer, written_aval
 from .source import NOTHING, body, function_text, held_by, is_by_identity, is_outside, own_name, stored
+from .structures import NODES, structure
 from .texts import LONG, has_arrays, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
@@ -224,6 +225,8 @@ class Objects(Graphs):
         if isinstance(value, tuple) and _is_compared_as(value, tuple):
             form = {"subclass": {"of": "tuple"}}
             return {"new": {"class": self._class(value, form), "value": {"tuple": [self._named(part) for part in value]}}}
+        if type(value) is jax.tree_util.PyTreeDef and value.num_nodes <= NODES and (form := self._treedef(value)) is not None:
+            return form
         if is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes), "", [], {}, is_node=False)
         if is_node_def(value):
@@ -240,6 +243,13 @@ class Objects(Graphs):
         name = self.name_of(value) or self._weakly(value)
         self.used.add(name)
         return {"ref": name}
+
+    def _treedef(self, value: Any) -> dict[str, Any] | None:
+        """A treedef; None if some of its data have no words."""
+        try:
+            return {"treedef": structure(value, self._named, self._class_of)}
+        except Unsupported:
+            return None
 
     def _long(self, value: tuple[Any, ...]) -> Any:
         """A long tuple, by its hash and the first of its items; None if it has no hash."""

@@ -1,0 +1,88 @@
+"""Treedefs as static arguments and in the data of other nodes, which differ deep inside."""
+
+import collections
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+
+Pair = collections.namedtuple("Pair", "left right")
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def rebuilt(leaves, treedef):
+    return jax.tree_util.tree_unflatten(treedef, leaves)
+
+
+@jax.tree_util.register_pytree_node_class
+class Scaled:
+    def __init__(self, x, by):
+        self.x, self.by = x, by
+
+    def tree_flatten(self):
+        return (self.x,), {"by": self.by}
+
+    @classmethod
+    def tree_unflatten(cls, data, children):
+        return cls(*children, data["by"])
+
+
+@dataclasses.dataclass
+class Head:
+    weight: jax.Array
+    size: int
+
+
+jax.tree_util.register_dataclass(Head, ["weight"], ["size"])
+
+
+@jax.tree_util.register_pytree_node_class
+class Held:
+    """A node that flattens all that it holds, and keeps the treedef, as those of distrax do."""
+
+    def __init__(self, **held):
+        self.held = held
+
+    def tree_flatten(self):
+        return jax.tree_util.tree_flatten(self.held)
+
+    @classmethod
+    def tree_unflatten(cls, treedef, children):
+        return cls(**jax.tree_util.tree_unflatten(treedef, children))
+
+
+@jax.jit
+def doubled(it):
+    return jax.tree_util.tree_map(lambda leaf: 2 * leaf, it)
+
+
+def scale():
+    def by():
+        return 1
+
+    return by
+
+
+x = jnp.ones(2)
+for tree in (
+    {"a": x, "b": [x, x]},
+    {"a": x, "b": [x, x]},
+    {"a": x, "b": (x, x)},
+    {"a": x, "c": (x, x)},
+    Pair(x, collections.OrderedDict(a=x, b=x)),
+    Pair(x, collections.OrderedDict(b=x, a=x)),
+    Pair(None, collections.defaultdict(list, a=x, b=None, c=[x, x])),
+    Pair(None, collections.defaultdict(dict, a=x, b=None, c=[x, x])),
+    Scaled((x, x, x), 1),
+    Scaled((x, x, x), 2),
+    Scaled((x, x, x), 2),
+    Scaled((x, x, x), scale()),
+    Scaled((x, x, x), scale()),
+    Head((x, x, x), 3),
+    Head((x, x, x), 4),
+):
+    rebuilt(*jax.tree_util.tree_flatten(tree))
+
+for by in (scale, scale, scale(), scale()):
+    doubled(Held(inner=Held(x=x, layer=Scaled(x, by))))

@@ -1,0 +1,41 @@
+//! What treedefs differ in that are static, or in the data of nodes.
+
+use jitkey::report::explain::text;
+use jitkey::report::text::Style;
+use rstest::rstest;
+
+use super::common::NEWEST;
+use super::recordings::record;
+
+/// Two treedefs differ in nodes, each of which has its path and its cause.
+#[rstest]
+fn a_treedef_differs_in_its_nodes(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("treedefs", version);
+    let again = explained.calls.iter().filter(|call| call.is_again() && call.compiles());
+    let said: Vec<_> = again
+        .map(|call| {
+            let first = call.differences().first().expect("a difference");
+            let cause = call.advice.iter().flatten().next().map_or("none", |advice| &advice.cause);
+            format!("{}: {first}: {cause}", call.number)
+        })
+        .collect();
+    let by = "it.aux['inner'].aux['layer'].aux['by']";
+    let anew = "<function scale.<locals>.by at treedefs.py:61>";
+    let expected = [
+        "3: static value at treedef['b']: tuple of 2 was list of 2: static-argument",
+        "4: static value at treedef['b']: absent was tuple of 2: static-argument",
+        "5: static value at treedef: Pair of 2 was dict of 2: static-argument",
+        "6: key order at treedef.right: 'b', 'a' was 'a', 'b': keys-in-another-order",
+        "7: static value at treedef: Pair of 2 was dict of 2: static-argument",
+        "8: static value at treedef.right.default_factory: <class 'dict'> was <class 'list'>: static-argument",
+        "9: static value at treedef: Scaled of 1 was Pair of 2: static-argument",
+        "10: static value at treedef.aux['by']: 2 was 1: number-in-a-static-argument",
+        &format!("12: static value at treedef.aux['by']: {anew} was 2: number-in-a-static-argument"),
+        &format!("13: static value at treedef.aux['by']: another {anew} was {anew}: function-made-anew"),
+        "14: static value at treedef: Head of 1 was Scaled of 1: static-argument",
+        "15: static value at treedef.size: 4 was 3: number-in-a-static-argument",
+        &format!("18: structure at {by}: {anew} was <function scale at treedefs.py:60>: another-function"),
+        &format!("19: structure at {by}: another {anew} was {anew}: function-made-anew"),
+    ];
+    assert_eq!(said, expected, "{}", text(&explained, Style::PLAIN));
+}
