@@ -6,7 +6,8 @@ call that is replaced. What it keeps is keyed by all that XLA is given: the modu
 compile options and the devices. Programs with host callbacks are never kept, nor those that have a file of a persistent
 cache. `JITKEY_MEMO=0` turns it off.
 
-Where jax uses an MLIR context again, it makes a new one after ten programs; here it lasts for more.
+Where jax uses an MLIR context again, it makes a new one after ten programs; here it lasts for more. And where tracing asks
+for the layout of each argument and writes the names of leaves, which are in no key of a trace, each is found once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from collections import OrderedDict
 from typing import Any
 
 import jax
-from jax._src import compiler
+from jax._src import compiler, linear_util
+from jax._src.array import ArrayImpl
 from jax._src.interpreters import mlir
 
 SIZE = 500
@@ -32,6 +34,8 @@ def install() -> bool:
     if os.environ.get("JITKEY_MEMO") == "0":
         return False
     _keep_contexts()
+    _keep_formats()
+    _keep_names()
     compile_module = compiler.compile_or_get_cached
     executables: OrderedDict[Any, Any] = OrderedDict()
 
@@ -70,3 +74,37 @@ def _keep_contexts() -> None:
         return make()
 
     mlir.make_ir_context = make_ir_context
+
+
+def _keep_formats() -> None:
+    found: Any = getattr(ArrayImpl, "format", None)
+    if found is None:
+        return
+
+    def format(self: Any) -> Any:
+        if self.is_deleted():
+            return found.fget(self)
+        kept = self.__dict__.get("_jitkey_format")
+        if kept is None:
+            kept = self.__dict__["_jitkey_format"] = found.fget(self)
+        return kept
+
+    ArrayImpl.format = property(format)
+
+
+def _keep_names() -> None:
+    name: Any = getattr(linear_util, "_clean_keystr_arg_names", None)
+    if name is None:
+        return
+    of_items: dict[int, str] = {}
+
+    def kept(path: Any) -> str:
+        # What other keys of a path are equal to is the business of their classes.
+        if len(path) != 1 or type(path[0]) is not jax.tree_util.SequenceKey:
+            return name(path)
+        item = path[0].idx
+        if item not in of_items:
+            of_items[item] = name(path)
+        return of_items[item]
+
+    linear_util._clean_keystr_arg_names = kept
