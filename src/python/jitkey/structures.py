@@ -48,7 +48,7 @@ def structure(treedef: Any, named: Callable[[Any], Any], class_of: Callable[...,
 
 def _dataclass_fields(made: type) -> dict[str, list[str]] | None:
     """The fields with which `jax.tree_util.register_dataclass` knows a class, which only the function that flattens it has."""
-    flatten = getattr(tree_util._registry.get(made), "to_iter", None)
+    flatten: Any = getattr(tree_util._registry.get(made), "to_iter", None)
     closure = getattr(flatten, "__closure__", None)
     if not dataclasses.is_dataclass(made) or not closure:
         return None
