@@ -44,8 +44,9 @@ def array_leaves(used: Iterable[Any], _given: tuple[Any, ...], seen: Any) -> lis
             found = tree_leaves(value)
         except Exception:  # For instance a dict that can't be sorted, as a static argument.
             continue
-        leaves.extend(leaf for leaf in found if isinstance(leaf, jax.Array) and not digest.is_ref(leaf))
-        leaves.extend(leaf[...] for leaf in found if digest.is_ref(leaf))
+        references = [leaf for leaf in found if digest.is_ref(leaf)]
+        leaves += [leaf for leaf in found if isinstance(leaf, jax.Array) and not (references and digest.is_ref(leaf))]
+        leaves += [leaf[...] for leaf in references]
     return digest.traced(seen, [leaf for i, leaf in enumerate(leaves) if i not in unused])
 
 

@@ -71,8 +71,7 @@ def _answer(runner: Any, line: bytes) -> dict[str, Any]:
             return {"hello": _hello(runner, message["hello"])}
         if "case" not in message:
             raise Malformed("a message has `hello` or `case`")
-        # Donation can also hide in the source of a function.
-        return {"id": number, **runner.run(message["case"], usual, donates=b"donate" in line or b"delete" in line)}
+        return {"id": number, **runner.run(message["case"], usual, line)}
     except Unsupported as error:
         return {"id": number, "unsupported": str(error)}
     except Unbuildable as error:
