@@ -15,7 +15,7 @@ use super::key::Ingredients;
 use super::leaf::{Aval, Leaf, Leaves};
 use super::object::{Kind, Obj};
 use super::python;
-use super::treedef::{Path, TreeNode, Treedef};
+use super::treedef::{NodeKind, Path, TreeNode, Treedef};
 use crate::case::Name;
 
 /// What tracing can see of a call, part by part.
@@ -292,7 +292,10 @@ impl fmt::Display for WithTypes<'_> {
                 write!(f, "PyTreeDef(")?;
                 for (i, each) in treedef.nodes().iter().enumerate() {
                     let comma = if i > 0 { ", " } else { "" };
-                    write!(f, "{comma}{} of {}", each.word(), each.arity)?;
+                    write!(f, "{comma}{}", each.word())?;
+                    if each.kind != NodeKind::Leaf {
+                        write!(f, " of {}", each.arity)?;
+                    }
                     if !each.data().is_empty() {
                         write!(f, " with {}", node(each))?;
                     }

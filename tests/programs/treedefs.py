@@ -57,6 +57,25 @@ def doubled(it):
     return jax.tree_util.tree_map(lambda leaf: 2 * leaf, it)
 
 
+def nested(levels):
+    return [nested(levels - 1)] if levels else x
+
+
+@functools.total_ordering
+class Key:
+    def __init__(self, name):
+        self.name = name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __eq__(self, other):
+        return self.name == other.name
+
+    def __lt__(self, other):
+        return self.name < other.name
+
+
 def scale():
     def by():
         return 1
@@ -81,6 +100,15 @@ for tree in (
     Scaled((x, x, x), scale()),
     Head((x, x, x), 3),
     Head((x, x, x), 4),
+    # These are written as a whole.
+    nested(100),
+    nested(100),
+    nested(101),
+    {Key("a"): x, Key("b"): x},
+    {Key("a"): x, Key("b"): x},
+    {Key("a"): x, Key("c"): x},
+    None,
+    None,
 ):
     rebuilt(*jax.tree_util.tree_flatten(tree))
 

@@ -20,7 +20,7 @@ fn a_treedef_differs_in_its_nodes(#[values(NEWEST, "0.6.2", "0.4.30")] version: 
         })
         .collect();
     let by = "it.aux['inner'].aux['layer'].aux['by']";
-    let anew = "<function scale.<locals>.by at treedefs.py:61>";
+    let anew = "<function scale.<locals>.by at treedefs.py:80>";
     let expected = [
         "3: static value at treedef['b']: tuple of 2 was list of 2: static-argument",
         "4: static value at treedef['b']: absent was tuple of 2: static-argument",
@@ -34,8 +34,13 @@ fn a_treedef_differs_in_its_nodes(#[values(NEWEST, "0.6.2", "0.4.30")] version: 
         &format!("13: static value at treedef.aux['by']: another {anew} was {anew}: function-made-anew"),
         "14: static value at treedef: Head of 1 was Scaled of 1: static-argument",
         "15: static value at treedef.size: 4 was 3: number-in-a-static-argument",
-        &format!("18: structure at {by}: {anew} was <function scale at treedefs.py:60>: another-function"),
-        &format!("19: structure at {by}: another {anew} was {anew}: function-made-anew"),
+        "16: structure at leaves: list of 1 was list of 3: list-of-another-length",
+        "18: static value at treedef: PyTreeDef('… (2)') was PyTreeDef('…'): static-argument",
+        "19: structure at leaves: list of 2 was list of 1: list-of-another-length",
+        "21: static value at treedef: PyTreeDef(dict(*, *) (2)) was PyTreeDef(dict(*, *)): static-argument",
+        "22: structure at leaves: list of 0 was list of 1: list-of-another-length",
+        &format!("26: structure at {by}: {anew} was <function scale at treedefs.py:79>: another-function"),
+        &format!("27: structure at {by}: another {anew} was {anew}: function-made-anew"),
     ];
     assert_eq!(said, expected, "{}", text(&explained, Style::PLAIN));
 }

@@ -9,22 +9,46 @@ from typing import Any
 
 from jax._src import tree_util
 
+from .errors import Unsupported
 from .record import DICTS
 
 STAR = {"str": "*"}
 """A leaf, of which a treedef holds nothing."""
 
 NODES = 4096
-"""A treedef of more is said as a whole."""
+"""A treedef of more is not written."""
+
+LEVELS = 64
+"""So deep is what is written of one, since the text of a recording nests no deeper than some hundred."""
 
 
-def structure(treedef: Any, named: Callable[[Any], Any], class_of: Callable[..., str]) -> Any:
-    """A value with that treedef. `named` writes the data of its nodes, `class_of` their classes."""
+def written(treedef: Any, named: Callable[[Any], Any], class_of: Callable[..., str]) -> dict[str, Any]:
+    """The treedef. `named` writes the data of its nodes, `class_of` their classes. Raises `Unsupported` for one that is too large, and
+    for a dict whose keys a case can't sort."""
+    if treedef.num_nodes > NODES:
+        raise Unsupported("a large treedef")
+    try:
+        form = _structure(treedef, named, class_of)
+        too_deep = _depth(form) > LEVELS
+    except RecursionError:
+        too_deep = True
+    if too_deep:
+        raise Unsupported("a deep treedef")
+    return {"treedef": form}
+
+
+def _depth(form: Any) -> int:
+    parts = form.values() if isinstance(form, dict) else form if isinstance(form, list) else ()
+    return 1 + max(map(_depth, parts), default=0)
+
+
+def _structure(treedef: Any, named: Callable[[Any], Any], class_of: Callable[..., str]) -> Any:
+    """A value with that treedef."""
     node = treedef.node_data()
     if node is None:
         return STAR
     made, data = node
-    children = [structure(child, named, class_of) for child in treedef.children()]
+    children = [_structure(child, named, class_of) for child in treedef.children()]
     if made is type(None):
         return None
     if made is list:
@@ -58,4 +82,6 @@ def _dataclass_fields(made: type) -> dict[str, list[str]] | None:
 
 
 def _items(keys: Any, children: list[Any], named: Callable[[Any], Any]) -> list[Any]:
+    if len({type(key) for key in keys} | {str}) > 1 and not all(type(key) in (bool, int, float) for key in keys):
+        raise Unsupported("a treedef of a dict whose keys are objects")
     return [[named(key), child] for key, child in zip(keys, children, strict=True)]
