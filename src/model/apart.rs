@@ -52,7 +52,7 @@ pub(super) const DEPTH: u32 = 64;
 pub(super) fn apart(path: String, component: &str, old: &Obj, new: &Obj, depth: u32, found: &mut Vec<Difference>) {
     let before = found.len();
     if let (Kind::Treedef(old), Kind::Treedef(new)) = (&**old, &**new) {
-        treedefs_apart(&path, component, old, new, found);
+        treedefs_apart(&path, old, new, found);
     }
     if depth > 0 {
         each_apart(&path, component, corresponding(old, new), depth - 1, found);

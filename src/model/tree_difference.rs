@@ -70,11 +70,10 @@ pub(super) fn compared(before: &[(&Treedef, Equality)], after: &[(&Treedef, Equa
 }
 
 /// Adds the nodes in which two treedefs differ that are data at `path`.
-pub(super) fn treedefs_apart(path: &str, component: &str, old: &Treedef, new: &Treedef, found: &mut Vec<Difference>) {
+pub(super) fn treedefs_apart(path: &str, old: &Treedef, new: &Treedef, found: &mut Vec<Difference>) {
     let of_node = |node: Difference| {
         let own = node.path.strip_prefix(&new.tree.root.to_string()).unwrap_or(&node.path);
-        let component = if node.component == STRUCTURE { component } else { &node.component };
-        Difference::new(format!("{path}{own}"), component, node.before, node.after)
+        Difference { path: format!("{path}{own}"), ..node }
     };
     found.extend(compared(&[(old, old.by)], &[(new, new.by)]).found.into_iter().map(of_node));
 }
