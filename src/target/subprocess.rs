@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct Subprocess {
 #[derive(Debug)]
 struct Process {
     child: Child,
-    stdin: Option<ChildStdin>,
+    requests: Sender<String>,
     lines: Receiver<String>,
     stderr: Arc<Mutex<VecDeque<String>>>,
 }
@@ -73,7 +73,7 @@ impl Subprocess {
 
     /// Runs cases that are on their way together. Those that were unanswered when the process fell silent come back.
     fn window(&mut self, cases: &[(usize, &Case)], observed: &mut [Option<Observation>]) -> Option<Silence> {
-        let sent = cases.iter().try_for_each(|(id, case)| self.process.send(*id, case));
+        cases.iter().for_each(|(id, case)| self.process.send(*id, case));
         let patience = self.patience(cases.iter().map(|(_, case)| *case));
         let mut open: Vec<usize> = cases.iter().map(|(id, _)| *id).collect();
         while !open.is_empty() {
@@ -95,7 +95,7 @@ impl Subprocess {
             observed[open.remove(i)] = Some(observation);
             self.crashes_in_a_row = 0;
         }
-        if sent.is_err() { Some(Silence::Ended) } else { None }
+        None
     }
 
     /// How long the slowest of the cases may take.
@@ -106,8 +106,12 @@ impl Subprocess {
     }
 
     fn ended(&mut self) -> String {
-        let status = self.process.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-        format!("the process ended ({status}){}", self.process.stderr_tail())
+        let status = match self.process.status() {
+            Ok(Some(status)) => format!("ended ({status})"),
+            Ok(None) => "has closed its output".to_owned(),
+            Err(error) => format!("ended ({error})"),
+        };
+        format!("the process {status}{}", self.process.stderr_tail())
     }
 }
 
@@ -170,10 +174,9 @@ impl Process {
             .map_err(|error| TargetError::Start { command: shown(), reason: error.to_string() })?;
         let lines = lines_of(child.stdout.take().expect("stdout is piped"));
         let stderr = tail_of(child.stderr.take().expect("stderr is piped"));
-        let stdin = child.stdin.take();
-        let mut process = Self { child, stdin, lines, stderr };
-        let greeting = text::to_json(&Request::Hello { hello: Greeting { protocol: PROTOCOL } });
-        let greeted = process.write(&greeting);
+        let requests = written_to(child.stdin.take().expect("stdin is piped"));
+        let mut process = Self { child, requests, lines, stderr };
+        process.ask(&Request::Hello { hello: Greeting { protocol: PROTOCOL } });
         let line = process.lines.recv_timeout(limits.start).map_err(|error| match error {
             RecvTimeoutError::Timeout => format!("nothing came within {} s", limits.start.as_secs()),
             RecvTimeoutError::Disconnected => "it ended".to_owned(),
@@ -186,28 +189,33 @@ impl Process {
                 Err(format!("it speaks protocol {}, and this is {PROTOCOL}", reply.hello.protocol))
             }
         });
-        match (about, greeted) {
-            (Ok(about), Ok(())) => Ok((process, about)),
-            (Ok(_), Err(error)) => {
-                Err(TargetError::Hello { command: shown(), reason: error.to_string(), stderr: process.stderr_tail() })
-            }
-            (Err(reason), _) => {
+        match about {
+            Ok(about) => Ok((process, about)),
+            Err(reason) => {
                 process.end();
                 Err(TargetError::Hello { command: shown(), reason, stderr: process.stderr_tail() })
             }
         }
     }
 
-    fn write(&mut self, line: &str) -> std::io::Result<()> {
-        let stdin = self.stdin.as_mut().expect("stdin is open until the process is dropped");
-        stdin.write_all(line.as_bytes())?;
-        stdin.write_all(b"\n")?;
-        stdin.flush()
+    /// A process that has ended isn't asked: that no reply comes says so.
+    fn ask(&self, request: &Request) {
+        let _ = self.requests.send(text::to_json(request) + "\n");
     }
 
-    fn send(&mut self, id: usize, case: &Case) -> std::io::Result<()> {
-        let request = Request::Case { id: id as u64, case: Box::new(case.clone()) };
-        self.write(&text::to_json(&request))
+    fn send(&self, id: usize, case: &Case) {
+        self.ask(&Request::Case { id: id as u64, case: Box::new(case.clone()) });
+    }
+
+    /// How it ended, if it does within a second.
+    fn status(&mut self) -> std::io::Result<Option<ExitStatus>> {
+        for _ in 0..20 {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(None)
     }
 
     fn stderr_tail(&self) -> String {
@@ -218,7 +226,6 @@ impl Process {
     }
 
     fn end(&mut self) {
-        drop(self.stdin.take());
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -228,6 +235,19 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Writes on a thread of its own, so that a process that reads nothing is waited for no longer than for a reply.
+fn written_to(mut stream: impl Write + Send + 'static) -> Sender<String> {
+    let (sender, requests) = channel::<String>();
+    thread::spawn(move || {
+        for request in requests {
+            if stream.write_all(request.as_bytes()).and_then(|()| stream.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    sender
 }
 
 /// Reads lines on a thread of its own, so that a reply can be waited for with a time limit.

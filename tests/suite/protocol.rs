@@ -32,6 +32,7 @@ fn observed(fault: &str) -> Vec<Observation> {
 #[rstest]
 #[case::crash("dies", |seen: &Observation| matches!(seen, Observation::Crashed(how) if how.contains("Segmentation")))]
 #[case::hang("hangs", |seen: &Observation| seen.silence().is_some_and(|why| why == "no answer within 3 s"))]
+#[case::closed("closes", |seen: &Observation| matches!(seen, Observation::Crashed(how) if how.contains("has closed its output")))]
 #[case::garbled("babbles", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("no JSON")))]
 #[case::wrong_id("wrong-id", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("12345")))]
 #[case::unsupported("refuses", |seen: &Observation| *seen == Observation::Unsupported("poison".into()))]
@@ -69,6 +70,17 @@ fn silence_at_the_start_has_a_limit() {
     let limits = Limits { start: Duration::from_secs(1), ..LIMITS };
     let error = Subprocess::start(command("mute"), Vec::new(), limits).unwrap_err().to_string();
     assert!(error.contains("nothing came within 1 s"), "{error}");
+}
+
+/// What is more than a pipe holds doesn't wait for one that reads no further.
+#[test]
+fn a_target_that_reads_nothing_has_a_limit() {
+    let limits = Limits { case: Duration::from_secs(1), ..LIMITS };
+    let long = |word: &str| format!("steps: [{{call: {{args: [{{str: {}}}]}}}}]", word.repeat(20_000));
+    let cases = ["poison", "food", "food", "food"].map(|word| text::from_yaml(&long(word)).unwrap());
+    let seen = Subprocess::start(command("hangs"), Vec::new(), limits).unwrap().observe(&cases).unwrap();
+    assert_eq!(seen[0].silence().as_deref(), Some("no answer within 1 s"));
+    assert!(seen[1..].iter().all(|seen| matches!(seen, Observation::Calls(_))), "{seen:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ Its argument says how: it misbehaves at each case whose text contains `poison`, 
 """
 
 import json
+import os
 import sys
 import time
 
@@ -28,7 +29,9 @@ for line in sys.stdin:
             sys.stderr.write("Segmentation fault (not really)\n")
             sys.stderr.flush()
             sys.exit(139)
-        if fault == "hangs":
+        if fault == "closes":
+            os.close(1)
+        if fault in ("hangs", "closes"):
             time.sleep(60)
         if fault == "babbles":
             print("}{ no JSON", flush=True)
