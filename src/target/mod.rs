@@ -53,11 +53,13 @@ pub enum TargetError {
         /// The end of what it wrote to stderr, on lines of its own.
         stderr: String,
     },
-    /// The target crashes again and again.
-    #[error("`{command}` fell silent {times} times in a row without answering any case{stderr}")]
+    /// The target crashes, hangs or babbles again and again.
+    #[error("`{command}` {what} {times} times in a row without answering any case{stderr}")]
     KeepsCrashing {
         /// The program and its arguments.
         command: String,
+        /// What it does.
+        what: String,
         /// How often.
         times: usize,
         /// The end of what it wrote to stderr, on lines of its own.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -56,6 +56,8 @@ struct Process {
 enum Silence {
     Ended,
     TimedOut,
+    /// What came instead.
+    Nonsense(String),
 }
 
 impl Subprocess {
@@ -82,17 +84,21 @@ impl Subprocess {
                 Err(RecvTimeoutError::Timeout) => return Some(Silence::TimedOut),
                 Err(RecvTimeoutError::Disconnected) => return Some(Silence::Ended),
             };
-            let (id, observation) = match text::from_json::<Reply>(&line) {
-                Ok(reply) => (usize::try_from(reply.id).unwrap_or(usize::MAX), reply.outcome.into()),
-                // Nobody can know which case it answers: the oldest one, if replies come in order.
-                Err(error) => (open[0], Observation::Failed(format!("this is no reply: {error}: {}", cut(&line)))),
-            };
-            let Some(i) = open.iter().position(|known| *known == id) else {
-                let reason = format!("a reply to case {id}, which is not open: {}", cut(&line));
-                observed[open.remove(0)] = Some(Observation::Failed(reason));
-                continue;
-            };
-            observed[open.remove(i)] = Some(observation);
+            let reply = text::from_json::<Reply>(&line)
+                .map_err(|error| format!("this is no reply: {error}: {}", cut(&line)))
+                .and_then(|reply| {
+                    let is_it = |known: &usize| *known as u64 == reply.id;
+                    let unknown = || format!("a reply to case {}, which is not open: {}", reply.id, cut(&line));
+                    Ok((open.iter().position(is_it).ok_or_else(unknown)?, reply.outcome.into()))
+                });
+            match reply {
+                Ok((i, observation)) => observed[open.remove(i)] = Some(observation),
+                // Nobody can know which case it answers: the oldest one, if replies come in order. What follows may be no better.
+                Err(reason) => {
+                    observed[open[0]] = Some(Observation::Failed(reason.clone()));
+                    return Some(Silence::Nonsense(reason));
+                }
+            }
             self.crashes_in_a_row = 0;
         }
         None
@@ -132,25 +138,32 @@ impl Target for Subprocess {
             if open.is_empty() {
                 break;
             }
-            match self.window(&open, &mut observed) {
-                None => {
-                    width = WINDOW;
-                    continue;
-                }
-                // Alone, a case that silences the process is the culprit; otherwise they go one by one from here.
-                Some(silence) if width == 1 => {
-                    let (culprit, case) = open[0];
-                    observed[culprit].get_or_insert_with(|| match silence {
-                        Silence::TimedOut => Observation::TimedOut(self.patience(std::iter::once(case))),
-                        Silence::Ended => Observation::Crashed(self.ended()),
-                    });
+            let Some(silence) = self.window(&open, &mut observed) else {
+                width = WINDOW;
+                continue;
+            };
+            let mut what = "fell silent".to_owned();
+            match silence {
+                Silence::Nonsense(reason) => {
+                    what = format!("answered so that nobody can tell what it says ({reason})");
                     self.crashes_in_a_row += 1;
                 }
-                Some(_) => width = 1,
+                // Alone, a case that silences the process is the culprit; otherwise they go one by one from here.
+                _ if width > 1 => width = 1,
+                Silence::TimedOut => {
+                    let (culprit, case) = open[0];
+                    observed[culprit] = Some(Observation::TimedOut(self.patience(std::iter::once(case))));
+                    self.crashes_in_a_row += 1;
+                }
+                Silence::Ended => {
+                    observed[open[0].0] = Some(Observation::Crashed(self.ended()));
+                    self.crashes_in_a_row += 1;
+                }
             }
             if self.limits.crashes.is_some_and(|most| self.crashes_in_a_row >= most) {
                 return Err(TargetError::KeepsCrashing {
                     command: self.command.join(" "),
+                    what,
                     times: self.crashes_in_a_row,
                     stderr: self.process.stderr_tail(),
                 });
@@ -250,13 +263,27 @@ fn written_to(mut stream: impl Write + Send + 'static) -> Sender<String> {
     sender
 }
 
+/// What is longer than so many bytes is read as several lines, so that no process fills the memory with one.
+const LONGEST: u64 = 4 << 20;
+
+/// How many lines are read before they are asked for.
+const AHEAD: usize = 16;
+
+/// The next line, without its end.
+fn next_line(stream: &mut impl BufRead) -> Option<String> {
+    let mut line = Vec::new();
+    let read = stream.by_ref().take(LONGEST).read_until(b'\n', &mut line).ok()?;
+    let text = line.strip_suffix(b"\n").unwrap_or(&line);
+    (read > 0).then(|| String::from_utf8_lossy(text).into_owned())
+}
+
 /// Reads lines on a thread of its own, so that a reply can be waited for with a time limit.
 fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = channel();
+    let (sender, receiver) = sync_channel(AHEAD);
     thread::spawn(move || {
-        for line in BufReader::new(stream).split(b'\n') {
-            let Ok(line) = line else { return };
-            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+        let mut stream = BufReader::new(stream);
+        while let Some(line) = next_line(&mut stream) {
+            if sender.send(line).is_err() {
                 return;
             }
         }
@@ -270,13 +297,13 @@ fn tail_of(stream: impl Read + Send + 'static) -> Arc<Mutex<VecDeque<String>>> {
     let tail = Arc::new(Mutex::new(VecDeque::new()));
     let shared = Arc::clone(&tail);
     thread::spawn(move || {
-        for line in BufReader::new(stream).split(b'\n') {
-            let Ok(line) = line else { return };
+        let mut stream = BufReader::new(stream);
+        while let Some(line) = next_line(&mut stream) {
             let mut tail = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if tail.len() == LINES {
                 tail.pop_front();
             }
-            tail.push_back(String::from_utf8_lossy(&line).into_owned());
+            tail.push_back(line.chars().take(1000).collect());
         }
     });
     tail

@@ -34,6 +34,7 @@ fn observed(fault: &str) -> Vec<Observation> {
 #[case::hang("hangs", |seen: &Observation| seen.silence().is_some_and(|why| why == "no answer within 3 s"))]
 #[case::closed("closes", |seen: &Observation| matches!(seen, Observation::Crashed(how) if how.contains("has closed its output")))]
 #[case::garbled("babbles", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("no JSON")))]
+#[case::flooded("floods", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("{}{}{}{}")))]
 #[case::wrong_id("wrong-id", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("12345")))]
 #[case::unsupported("refuses", |seen: &Observation| *seen == Observation::Unsupported("poison".into()))]
 #[case::failed("fails", |seen: &Observation| matches!(seen, Observation::Failed(why) if why.contains("Traceback")))]
@@ -87,6 +88,13 @@ fn a_target_that_reads_nothing_has_a_limit() {
 fn a_target_that_always_dies_is_given_up() {
     let mut target = Subprocess::start(command("always-dies"), Vec::new(), LIMITS).unwrap();
     assert!(matches!(target.observe(&cases()), Err(TargetError::KeepsCrashing { times: 3, .. })));
+}
+
+#[test]
+fn a_target_that_always_babbles_is_given_up() {
+    let error =
+        Subprocess::start(command("always-babbles"), Vec::new(), LIMITS).unwrap().observe(&cases()).unwrap_err();
+    assert!(error.to_string().contains("}{ no JSON) 3 times in a row"), "{error}");
 }
 
 #[test]

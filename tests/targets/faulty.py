@@ -24,7 +24,7 @@ for line in sys.stdin:
         print(json.dumps({"hello": hello}), flush=True)
         continue
     reply = {"id": request["id"], "result": {"calls": [{"missed": ["trace"]} for _ in request["case"]["steps"]]}}
-    if "poison" in line or fault == "always-dies":
+    if "poison" in line or fault.startswith("always-"):
         if fault in ("dies", "always-dies"):
             sys.stderr.write("Segmentation fault (not really)\n")
             sys.stderr.flush()
@@ -33,9 +33,10 @@ for line in sys.stdin:
             os.close(1)
         if fault in ("hangs", "closes"):
             time.sleep(60)
-        if fault == "babbles":
+        if fault in ("babbles", "always-babbles"):
             print("}{ no JSON", flush=True)
-            continue
+        while fault == "floods":
+            os.write(1, b"{}" * 32768)
         if fault == "wrong-id":
             reply["id"] = 12345
         if fault == "refuses":
