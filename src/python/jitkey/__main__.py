@@ -82,6 +82,8 @@ def main() -> None:
                 begun[0].ends()
                 begun[0].flush()
                 ends = f", of which not all are there: {begun[0].failure}" if begun[0].failure else ""
+                if overlooked := begun[0].overlooked:
+                    ends += f"; {overlooked.total()} more overlooked, by a defect of jitkey's ({', '.join(overlooked)})"
                 print(f"jitkey: {calls} recorded in {asked.output}{ends}", file=sys.stderr)
             elif not begun:
                 print("jitkey: jax was not imported, so nothing was recorded", file=sys.stderr)

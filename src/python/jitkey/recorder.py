@@ -10,6 +10,7 @@ so when they were met.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import functools
@@ -110,6 +111,8 @@ class Recording:
     def __init__(self, stream: Stream) -> None:
         self.calls = 0
         """How many calls were recorded."""
+        self.overlooked: collections.Counter[str] = collections.Counter()
+        """How many calls weren't, since a defect of the recorder's kept it from their function, by the class of the error."""
         self.file = stream.file
         self.thread = threading.get_ident()
         """Which thread has begun it."""
@@ -149,13 +152,19 @@ class Recording:
         """Makes the call and records it, if the function is the program's own."""
         if self._stream.failure is not None:
             return original(wrapper, *args, **kwargs)
-        wrapped = self._wrappers.get(id(wrapper)) or self._wrapper(api, wrapper)
+        try:
+            wrapped = self._wrappers.get(id(wrapper)) or self._wrapper(api, wrapper)
+        except Exception as error:  # A defect of the recorder is none of the program's.
+            self.overlooked[type(error).__name__] += 1
+            wrapped = None
         by = asked_by() if wrapped is not None and via in ("trace", "eval_shape") else None
         if by == "library":
             # It is no call of the program's, and can leave the jaxpr of one of its functions.
             self.traced(api, wrapper, args, kwargs, "trace")
         if wrapped is None or by is not None:
             return original(wrapper, *args, **kwargs)
+        reads: Said = ()
+        path = again = jitted = None
         try:
             # What describing runs of the program's own is no call of it.
             local.inside = True
@@ -164,6 +173,8 @@ class Recording:
             count = getattr(jitted, "_cache_size", None) if via == "call" else None
             path = None if count is None else FastPath(wrapped.entries, count, lambda: self._signatures.given(wrapped, args, kwargs))
             again = None if path is None or path.before == 0 else self._call_like(path, wrapped, args, kwargs, reads)
+        except Exception:  # As above; it is described as any other.
+            path = again = None
         except BaseException:
             # The program was interrupted.
             local.inside = False
@@ -359,24 +370,36 @@ class Recording:
         line = call.line
         line["from"] = caller()
         line["number"] = self._next()
-        call.signature = call.signs()
-        if self._describing.acquire(timeout=PATIENCE):
-            try:
-                self._describe(call)
-            finally:
-                self._describing.release()
-        else:
-            line["unrecorded"] = "recording it while what another thread passes was looked at"
+        try:
+            call.signature = call.signs()
+            if self._describing.acquire(timeout=PATIENCE):
+                try:
+                    self._describe(call)
+                finally:
+                    self._describing.release()
+            else:
+                line["unrecorded"] = "recording it while what another thread passes was looked at"
+        except Exception as error:  # A defect of the recorder is none of the program's.
+            _is_unrecorded(line, f"{type(error).__name__} while it was described")
 
     def _end_of(self, call: _Call) -> None:
-        """Writes down what the call did. What it reads from outside is said as its trace leaves it, which can count or note what is
-        traced."""
-        line, missed = call.line, local.missed or set()
+        """Writes down what the call did."""
+        missed = local.missed or set()
+        try:
+            self._write_down(call, missed)
+        except Exception as error:  # As above.
+            _is_unrecorded(call.line, f"{type(error).__name__} once it had run")
+            call.line["missed"] = [layer for layer in LAYERS if layer in missed]
+            self._write(call.line, call.written)
+        finally:
+            local.missed, local.inside = None, False
+
+    def _write_down(self, call: _Call, missed: set[str]) -> None:
+        """What it reads from outside is said as its trace leaves it, which can count or note what is traced."""
+        line = call.line
         if call.via == "transformed" and "error" in line and "trace" not in missed and not line.keys().isdisjoint(("call", "again")):
             # What is raised by what the transformation makes of it, nothing here can foresee.
-            line.pop("call", None)
-            line.pop("again", None)
-            line["unrecorded"] = "recording what a program under a transformation raises"
+            _is_unrecorded(line, "recording what a program under a transformation raises")
         if call.via == "transformed":
             line["transformed"] = "compiled" if "compile" in missed else "found"
             if "compile" in missed:
@@ -390,24 +413,22 @@ class Recording:
         if left_out := hooks.unused():
             line["unused"] = left_out
         local.missed = None
-        try:
-            if "trace" in missed and "call" in line:
-                line["call"].pop("reads", None)
-                line["call"] |= _said(call.reads())
-            line["missed"] = [layer for layer in LAYERS if layer in missed]
-            if local.spent:
-                line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
-            is_whole = self._write(line, call.written)
-            if is_whole and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
-                try:
+        line["missed"] = [layer for layer in LAYERS if layer in missed]
+        if "trace" in missed and "call" in line:
+            line["call"].pop("reads", None)
+            line["call"] |= _said(call.reads())
+        if local.spent:
+            line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
+        is_whole = self._write(line, call.written)
+        if is_whole and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
+            try:
+                with contextlib.suppress(Exception):  # It is written already.
                     if call.signature is not None and "call" in line:
                         self._known.remember(call.signature, line["number"], call.used)
                     if "error" not in line:
                         call.learns(line, call.used)
-                finally:
-                    self._describing.release()
-        finally:
-            local.inside = False
+            finally:
+                self._describing.release()
 
     def _describe(self, call: _Call) -> None:
         """Adds to the line what the call is given, or the number of the call that was given the same."""
@@ -554,6 +575,13 @@ def _text(part: Any) -> str:
     """JSON of what stands in a line, in most of which there are few words, and often the same."""
     kind = type(part)
     return _string(part) if kind is str else repr(part) if kind is int or part == [] else _encode(part)
+
+
+def _is_unrecorded(line: dict[str, Any], why: str) -> None:
+    """Of a call that nothing is to be said of, but that it was made."""
+    line.pop("call", None)
+    line.pop("again", None)
+    line["unrecorded"] = why
 
 
 def _said(reads: tuple[tuple[str, str], ...]) -> dict[str, Any]:
