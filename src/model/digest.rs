@@ -212,7 +212,7 @@ pub(super) fn typed(obj: &Obj) -> Typed {
 }
 
 /// Shows an object with the types of everything in it.
-struct WithTypes<'o>(&'o Obj);
+pub(super) struct WithTypes<'o>(pub &'o Obj);
 
 /// Several things, with `, ` between them.
 struct Listed<I>(I);

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::apart::{DEPTH, apart, corresponding, each_apart, objects_told_apart, stem, told_apart};
 use super::difference::{ABSENT, ARGUMENT, Difference, STRUCTURE};
+use super::digest::WithTypes;
 use super::object::{Kind, Obj};
 use super::python;
 use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};
@@ -208,7 +209,10 @@ fn beside_names(names: &[&str], path: String, old: &Obj, now: &Obj, found: &mut 
         }
     }
     // What else has a name in it, a treedef say, is taken to list it.
-    let texts = [old, now].map(python::repr);
+    let texts = [old, now].map(|data| match &**data {
+        Kind::Treedef(_) => WithTypes(data).to_string(),
+        _ => python::repr(data),
+    });
     let lists = names.iter().any(|name| texts.iter().any(|text| text.contains(&format!("'{name}'"))));
     if parts.is_empty() && (items(old).is_some() || !lists) {
         apart(path, STRUCTURE, old, now, DEPTH, found);

@@ -144,6 +144,8 @@ impl Target for Subprocess {
             };
             let mut what = "fell silent".to_owned();
             match silence {
+                // It has cost a case already.
+                Silence::Nonsense(_) if width > 1 => width = 1,
                 Silence::Nonsense(reason) => {
                     what = format!("answered so that nobody can tell what it says ({reason})");
                     self.crashes_in_a_row += 1;
@@ -168,7 +170,10 @@ impl Target for Subprocess {
                     stderr: self.process.stderr_tail(),
                 });
             }
-            self.restart()?;
+            let restarted = self.restart();
+            if observed.iter().any(Option::is_none) {
+                restarted?;
+            }
         }
         Ok(observed.into_iter().map(|observation| observation.expect("every case was observed")).collect())
     }

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jitkey
 import pytest
-from jitkey import hooks, recorder
+from jitkey import hooks, loops, recorder
 from jitkey.known import Known
 from jitkey.objects import Objects
 from jitkey.reads import Reads
@@ -32,6 +32,9 @@ PLACES = [
     (Known, "call"),
     (Known, "remember"),
     (hooks, "unused"),
+    (recorder, "caller"),
+    (loops, "functions"),
+    (recorder.Recording, "_write"),
 ]
 
 
@@ -43,6 +46,7 @@ def test_a_defect_is_none_of_the_programs(place: tuple[Any, str], tmp_path: path
         double = jax.jit(lambda x: 2 * x)
         refuses = jax.jit(lambda x: x.no_such_attribute)
         calls = [double(jnp.ones(size)).shape for size in (2, 2, 3, 2)]
+        assert jax.lax.fori_loop(0, 3, lambda _, x: x + 1, 0) == 3
         with pytest.raises(AttributeError):
             refuses(jnp.ones(2))
         monkeypatch.undo()
@@ -51,6 +55,6 @@ def test_a_defect_is_none_of_the_programs(place: tuple[Any, str], tmp_path: path
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     recorded = [line for line in lines if "api" in line]
     assert all(("call" in line) + ("again" in line) + ("unrecorded" in line) == 1 for line in recorded)
-    # Those of libraries are overlooked, too.
-    assert len(recorded) == 6 or len(recorded) + begun.overlooked.total() > 6, lines
-    assert {line["number"] for line in recorded} == set(range(1, len(recorded) + 1))
+    # Those of libraries are overlooked, too; and what can't write anything can't say so.
+    assert len(recorded) == 7 or len(recorded) + begun.overlooked.total() >= 7 or place[1] in ("_write", "caller"), lines
+    assert len({line["number"] for line in recorded}) == len(recorded)

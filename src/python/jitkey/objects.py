@@ -19,7 +19,7 @@ from jax._src import core
 from jax._src.array import ArrayImpl
 from jax._src.tree_util import default_registry
 
-from . import parsed, structures
+from . import parsed
 from .dtypes import dtype_name
 from .equality import compared_fields, hash_of, is_compared, is_hashed_by_identity
 from .errors import Unsupported
@@ -29,6 +29,7 @@ from .outside import Outside
 from .parameters import NAME, params_of
 from .record import DICTS, equal, is_axis, is_module, is_real, placement, tracer, written_aval
 from .source import NOTHING, body, function_text, held_by, is_by_identity, is_outside, own_name, stored
+from .structures import Structures
 from .texts import LONG, has_arrays, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
@@ -79,6 +80,7 @@ class Objects(Graphs):
         """The numbers of long tuples, by how many items they have, their hash, and what that doesn't tell apart: -1 and -2."""
         self._count = itertools.count(1)
         self._told: set[str] = set()
+        self._structures = Structures(self._named, self._class_of)
 
     def begin(self) -> None:
         """Before something is described."""
@@ -224,7 +226,7 @@ class Objects(Graphs):
         if isinstance(value, tuple) and _is_compared_as(value, tuple):
             form = {"subclass": {"of": "tuple"}}
             return {"new": {"class": self._class(value, form), "value": {"tuple": [self._named(part) for part in value]}}}
-        if type(value) is jax.tree_util.PyTreeDef and (form := self._treedef(value)) is not None:
+        if type(value) is jax.tree_util.PyTreeDef and (form := self._structures.written(value, self.used)) is not None:
             return form
         if is_graph(value):
             return self._graph(iter(value.nodes), iter(value.attributes), "", [], {}, is_node=False)
@@ -242,13 +244,6 @@ class Objects(Graphs):
         name = self.name_of(value) or self._weakly(value)
         self.used.add(name)
         return {"ref": name}
-
-    def _treedef(self, value: Any) -> dict[str, Any] | None:
-        """A treedef; None if some of its data have no words."""
-        try:
-            return structures.written(value, self._named, self._class_of)
-        except Unsupported:
-            return None
 
     def _long(self, value: tuple[Any, ...]) -> Any:
         """A long tuple, by its hash and the first of its items; None if it has no hash."""

@@ -262,15 +262,19 @@ class Recording:
         if given is None:
             # It raises what it would raise.
             return original(*args, **kwargs)
-        functions = loops.functions(name, given)
-        last = code(functions[-1]) if functions else None
-        line = {"api": f"lax.{name}", "name": f"lax.{name}", "at": place(last)}
+        try:
+            functions = loops.functions(name, given)
+            of_functions, last = codes(functions), code(functions[-1]) if functions else None
+            line = {"api": f"lax.{name}", "name": f"lax.{name}", "at": place(last)}
+        except Exception as error:  # As in `call`.
+            self.overlooked[type(error).__name__] += 1
+            return original(*args, **kwargs)
         runs = functools.partial(hooks.watched_loop, lambda: original(*args, **kwargs), functions)
 
         def describes() -> dict[str, Any]:
             return {**loops.described(given, self._objects), "context": self._surroundings.of_call()}
 
-        return self._watched(_Call(line, describes, codes(functions)), runs)
+        return self._watched(_Call(line, describes, of_functions), runs)
 
     def abandon(self) -> None:
         """This process is a child of the one that records, and writes nothing; what another thread has locked there stays locked."""
@@ -362,15 +366,16 @@ class Recording:
                 self._end_of(begun[0])
             else:
                 local.missed, local.inside = None, False
-                said = f'"from": {_text(caller())}, "number": {self._next()}, "again": {again}, "missed": []'
-                self.calls += 1
-                self._stream.write(f"{wrapped.written}, {said}}}\n")
+                with contextlib.suppress(Exception):  # As in `call`.
+                    said = f'"from": {_text(caller())}, "number": {self._next()}, "again": {again}, "missed": []'
+                    self.calls += 1
+                    self._stream.write(f"{wrapped.written}, {said}}}\n")
 
     def _begin(self, call: _Call) -> None:
         line = call.line
-        line["from"] = caller()
         line["number"] = self._next()
         try:
+            line["from"] = caller()
             call.signature = call.signs()
             if self._describing.acquire(timeout=PATIENCE):
                 try:
@@ -390,7 +395,8 @@ class Recording:
         except Exception as error:  # As above.
             _is_unrecorded(call.line, f"{type(error).__name__} once it had run")
             call.line["missed"] = [layer for layer in LAYERS if layer in missed]
-            self._write(call.line, call.written)
+            with contextlib.suppress(Exception):
+                self._write(call.line, call.written)
         finally:
             local.missed, local.inside = None, False
 
