@@ -143,23 +143,21 @@ impl Target for Subprocess {
                 continue;
             };
             let mut what = "fell silent".to_owned();
-            match silence {
-                // It has cost a case already.
-                Silence::Nonsense(_) if width > 1 => width = 1,
-                Silence::Nonsense(reason) => {
-                    what = format!("answered so that nobody can tell what it says ({reason})");
-                    self.crashes_in_a_row += 1;
-                }
-                // Alone, a case that silences the process is the culprit; otherwise they go one by one from here.
-                _ if width > 1 => width = 1,
-                Silence::TimedOut => {
-                    let (culprit, case) = open[0];
-                    observed[culprit] = Some(Observation::TimedOut(self.patience(std::iter::once(case))));
-                    self.crashes_in_a_row += 1;
-                }
-                Silence::Ended => {
-                    observed[open[0].0] = Some(Observation::Crashed(self.ended()));
-                    self.crashes_in_a_row += 1;
+            if width > 1 {
+                // Alone, a case that silences the process is the culprit: they go one by one from here.
+                width = 1;
+            } else {
+                let (culprit, case) = open[0];
+                self.crashes_in_a_row += 1;
+                match silence {
+                    Silence::TimedOut => {
+                        observed[culprit] = Some(Observation::TimedOut(self.patience(std::iter::once(case))));
+                    }
+                    Silence::Ended => observed[culprit] = Some(Observation::Crashed(self.ended())),
+                    // It has cost the case already.
+                    Silence::Nonsense(reason) => {
+                        what = format!("answered so that nobody can tell what it says ({reason})");
+                    }
                 }
             }
             if self.limits.crashes.is_some_and(|most| self.crashes_in_a_row >= most) {

@@ -52,6 +52,35 @@ class Held:
         return cls(**jax.tree_util.tree_unflatten(treedef, children))
 
 
+@jax.tree_util.register_pytree_with_keys_class
+class Table:
+    """A node that names its children, and keeps the treedef that lists them."""
+
+    def __init__(self, **held):
+        self.held = held
+
+    def tree_flatten_with_keys(self):
+        names = sorted(self.held)
+        treedef = jax.tree_util.tree_structure(self.held)
+        return [(jax.tree_util.DictKey(name), self.held[name]) for name in names], treedef
+
+    @classmethod
+    def tree_unflatten(cls, treedef, children):
+        return cls(**jax.tree_util.tree_unflatten(treedef, children))
+
+
+Half = collections.namedtuple("Half", "given kept")
+jax.tree_util.register_pytree_node(Half, lambda half: ((half.given,), None), lambda _, given: Half(*given, None))
+
+
+@dataclasses.dataclass
+class Greek:
+    λ: jax.Array
+
+
+jax.tree_util.register_dataclass(Greek, ["λ"], [])
+
+
 @jax.jit
 def doubled(it):
     return jax.tree_util.tree_map(lambda leaf: 2 * leaf, it)
@@ -114,3 +143,8 @@ for tree in (
 
 for by in (scale, scale, scale(), scale()):
     doubled(Held(inner=Held(x=x, layer=Scaled(x, by))))
+
+doubled(Table(a=x))
+doubled(Table(a=x, b=x))
+for tree in (Half(x, 1), Half(x, 2), Greek(x), Greek(x)):
+    rebuilt(*jax.tree_util.tree_flatten(tree))

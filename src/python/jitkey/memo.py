@@ -12,6 +12,7 @@ for the layout of each argument and writes the names of leaves, which are in no 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections import OrderedDict
@@ -96,15 +97,14 @@ def _keep_names() -> None:
     name: Any = getattr(linear_util, "_clean_keystr_arg_names", None)
     if name is None:
         return
-    of_items: dict[int, str] = {}
+
+    @functools.cache
+    def of_item(item: int) -> str:
+        return name((jax.tree_util.SequenceKey(item),))
 
     def kept(path: Any) -> str:
         # What other keys of a path are equal to is the business of their classes.
-        if len(path) != 1 or type(path[0]) is not jax.tree_util.SequenceKey:
-            return name(path)
-        item = path[0].idx
-        if item not in of_items:
-            of_items[item] = name(path)
-        return of_items[item]
+        is_item = len(path) == 1 and type(path[0]) is jax.tree_util.SequenceKey
+        return of_item(path[0].idx) if is_item else name(path)
 
     linear_util._clean_keystr_arg_names = kept

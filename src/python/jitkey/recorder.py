@@ -112,7 +112,7 @@ class Recording:
         self.calls = 0
         """How many calls were recorded."""
         self.overlooked: collections.Counter[str] = collections.Counter()
-        """How many calls weren't, since a defect of the recorder's kept it from their function, by the class of the error."""
+        """How many calls weren't, without a line that says so, by the class of the error that a defect of the recorder's raised."""
         self.file = stream.file
         self.thread = threading.get_ident()
         """Which thread has begun it."""
@@ -366,10 +366,12 @@ class Recording:
                 self._end_of(begun[0])
             else:
                 local.missed, local.inside = None, False
-                with contextlib.suppress(Exception):  # As in `call`.
+                try:
                     said = f'"from": {_text(caller())}, "number": {self._next()}, "again": {again}, "missed": []'
                     self.calls += 1
                     self._stream.write(f"{wrapped.written}, {said}}}\n")
+                except Exception as error:  # As in `call`.
+                    self.overlooked[type(error).__name__] += 1
 
     def _begin(self, call: _Call) -> None:
         line = call.line
@@ -395,8 +397,10 @@ class Recording:
         except Exception as error:  # As above.
             _is_unrecorded(call.line, f"{type(error).__name__} once it had run")
             call.line["missed"] = [layer for layer in LAYERS if layer in missed]
-            with contextlib.suppress(Exception):
+            try:
                 self._write(call.line, call.written)
+            except Exception:
+                self.overlooked[type(error).__name__] += 1
         finally:
             local.missed, local.inside = None, False
 

@@ -22,7 +22,6 @@ NODES = 4096
 LEVELS = 64
 """So deep is what is written of one, since the text of a recording nests no deeper than some hundred."""
 
-
 KEPT = 256
 """How many treedefs are known at most. Nothing can hold one weakly; those of calls are held by jax's caches as well."""
 
