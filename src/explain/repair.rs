@@ -99,8 +99,8 @@ impl Repair {
         layer: Layer,
         profile: &Profile,
     ) -> Result<Self, Untried> {
-        if first.effect.is_some() || second.effect.is_some() {
-            // No function of a case has it with some arguments only.
+        if layer == Layer::Dispatch && (first.effect.is_some() || second.effect.is_some()) {
+            // It is what keeps them off the fast path, and nothing to the other layers.
             return Err(Untried::Effect);
         }
         let trial = Trial { case, first, between, layer, profile };
@@ -177,8 +177,9 @@ impl Trial<'_> {
         let [of_first, of_second] = [self.first, &second].map(|call| mentioned(self.case, call));
         let is_gone = |name: &&&Name| of_first.contains(name.as_str()) && !of_second.contains(name.as_str());
         let gone = self.between.iter().filter(is_gone).map(|name| Step::Drop((*name).clone()));
-        // What a body reads besides and whether it fails is the recording's to know.
-        let alone = |call: Call| Step::Call(Call { reads: IndexMap::new(), fails_as_it_runs: false, ..call });
+        // What a body reads and does besides and whether it fails is the recording's to know.
+        let alone =
+            |call: Call| Step::Call(Call { reads: IndexMap::new(), effect: None, fails_as_it_runs: false, ..call });
         let mut steps = vec![alone(self.first.clone())];
         steps.extend(gone);
         steps.push(alone(second));

@@ -1,11 +1,13 @@
 """Treedefs as static arguments and in the data of other nodes, which differ deep inside."""
 
 import collections
+import contextlib
 import dataclasses
 import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 Pair = collections.namedtuple("Pair", "left right")
 
@@ -67,6 +69,19 @@ class Table:
     @classmethod
     def tree_unflatten(cls, treedef, children):
         return cls(**jax.tree_util.tree_unflatten(treedef, children))
+
+
+@jax.tree_util.register_pytree_node_class
+class Kept:
+    def __init__(self, x, kept):
+        self.x, self.kept = x, kept
+
+    def tree_flatten(self):
+        return (self.x,), self.kept
+
+    @classmethod
+    def tree_unflatten(cls, kept, children):
+        return cls(*children, kept)
 
 
 Half = collections.namedtuple("Half", "given kept")
@@ -148,3 +163,8 @@ doubled(Table(a=x))
 doubled(Table(a=x, b=x))
 for tree in (Half(x, 1), Half(x, 2), Greek(x), Greek(x)):
     rebuilt(*jax.tree_util.tree_flatten(tree))
+
+# An array has no truth to compare by; a treedef is unequal to nothing but a treedef in later versions, and raises in earlier ones.
+for kept in (np.arange(3), {1, 2}, jax.tree_util.tree_structure([x])):
+    with contextlib.suppress(ValueError):
+        rebuilt(*jax.tree_util.tree_flatten(Kept(x, kept)))

@@ -58,6 +58,10 @@ fn call(arg: &str, options: &str, missed: &str) -> String {
     )
 }
 
+fn with_effect(line: String) -> String {
+    line.replacen('{', r#"{"effect": "unordered", "#, 1)
+}
+
 const TRACED: &str = r#""dispatch", "trace", "lower", "compile""#;
 
 /// What is lowered anew is beside the call that was traced alike, whatever the fast path has nearby.
@@ -151,9 +155,10 @@ fn each_cause_is_tried() {
 #[case::others(Untried::Others(64))]
 #[case::found_by_nobody(Untried::Again)]
 fn what_is_not_tried_says_why(#[case] expected: Untried) {
-    let with_effect = |line: String| line.replacen('{', r#"{"effect": "unordered", "#, 1);
     let lines: Vec<_> = match expected {
-        Untried::Effect => [2, 3].map(|n| with_effect(call(&format!(r#""f32[{n}]""#), "", TRACED))).into(),
+        Untried::Effect => [(r#""f32[2]""#, TRACED), (r#""f32[2]@0""#, r#""dispatch", "lower", "compile""#)]
+            .map(|(array, missed)| with_effect(call(array, "", missed)))
+            .into(),
         Untried::Places => ["f32", "i32"]
             .map(|dtype| call(&format!("[{}]", vec![format!(r#""{dtype}[2]""#); 70].join(", ")), "", TRACED))
             .into(),
@@ -180,6 +185,18 @@ fn what_is_not_tried_says_why(#[case] expected: Untried) {
     let says = format!("Not tried on the model: {why}.");
     assert_eq!(text(&explained, Style::PLAIN).contains(&says), is_alone);
     assert_eq!(recording(&explained).contains(&says), is_alone);
+}
+
+/// A trace has nothing to do with the effect of what is traced, whichever call has one.
+#[rstest]
+fn what_is_traced_has_effects(#[values(&[1, 2], &[1], &[2])] of: &[usize]) {
+    let lines = [1, 2].map(|number| {
+        let line = call(&format!(r#""f32[{number}]""#), "", TRACED);
+        if of.contains(&number) { with_effect(line) } else { line }
+    });
+    let explained = read(&lines);
+    let tried = explained.calls[1].tried.as_ref();
+    assert!(tried.is_some_and(|tried| tried.mends && tried.minimal && tried.left.is_empty()), "{explained:#?}");
 }
 
 /// What the functions read, where it differs, stands beside the one that was made anew.

@@ -20,7 +20,7 @@ fn a_treedef_differs_in_its_nodes(#[values(NEWEST, "0.6.2", "0.4.30")] version: 
         })
         .collect();
     let by = "it.aux['inner'].aux['layer'].aux['by']";
-    let anew = "<function scale.<locals>.by at treedefs.py:109>";
+    let anew = "<function scale.<locals>.by at treedefs.py:124>";
     let expected = [
         "3: structure at treedef['b']: tuple of 2 was list of 2: another-structure",
         "4: structure at treedef['b']: absent was tuple of 2: a-key-less",
@@ -39,12 +39,13 @@ fn a_treedef_differs_in_its_nodes(#[values(NEWEST, "0.6.2", "0.4.30")] version: 
         "19: structure at leaves: list of 2 was list of 1: list-of-another-length",
         "21: static value at treedef: PyTreeDef(dict(*, *) (2)) was PyTreeDef(dict(*, *)): static-argument",
         "22: structure at leaves: list of 0 was list of 1: list-of-another-length",
-        &format!("26: structure at {by}: {anew} was <function scale at treedefs.py:108>: another-function"),
+        &format!("26: structure at {by}: {anew} was <function scale at treedefs.py:123>: another-function"),
         &format!("27: structure at {by}: another {anew} was {anew}: function-made-anew"),
         "28: structure at it: Table of 1 was Held of 2: another-structure",
         "29: structure at it['b']: f32[2] was absent: a-key-more-or-less",
         "30: static value at treedef: PyTreeDef(…) was PyTreeDef('… (2)'): static-argument",
         "32: static value at treedef: PyTreeDef('Greek(*)') was PyTreeDef(…): static-argument",
+        "34: static value at treedef: PyTreeDef(…) was PyTreeDef('Greek(*)'): static-argument",
     ];
     assert_eq!(said, expected, "{}", text(&explained, Style::PLAIN));
     let added = explained.calls.iter().find(|call| call.number == 29).expect("a call");

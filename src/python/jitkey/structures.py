@@ -44,8 +44,11 @@ class Structures:
         `used`. Raises `Unsupported` instead where it is in the data of another one, of which nothing is written then."""
         if self._left is not None:
             return {"treedef": self._structure(treedef)}
+        if treedef.num_nodes > NODES:
+            return None
+        is_plain = _is_plain(treedef)
         for known, form, names, is_as_equal in self._known.get(hash(treedef), ()):
-            if known is treedef or (is_as_equal and equal(known, treedef)):
+            if known is treedef or (is_as_equal and is_plain and equal(known, treedef)):
                 used |= names
                 return form
         before = frozenset(used)
@@ -64,7 +67,7 @@ class Structures:
             self._count = 0
             self._known.clear()
         self._count += 1
-        self._known.setdefault(hash(treedef), []).append((treedef, form, names, not self._has_dataclass))
+        self._known.setdefault(hash(treedef), []).append((treedef, form, names, is_plain and not self._has_dataclass))
         return form
 
     def _structure(self, treedef: Any) -> Any:
@@ -107,6 +110,18 @@ class Structures:
         if not is_text and not all(type(key) in (bool, int, float) for key in keys):
             raise Unsupported("a treedef of a dict whose keys a case can't sort or write")
         return [[self._named(key), child] for key, child in zip(keys, children, strict=True)]
+
+
+def _is_plain(treedef: Any) -> bool:
+    """Whether none of its nodes has for its data a treedef, to which nothing but another treedef is unequal since jax 0.10."""
+    nodes = [treedef]
+    while nodes:
+        node = nodes.pop()
+        _, data = node.node_data() or (None, None)
+        if isinstance(data, tree_util.PyTreeDef):
+            return False
+        nodes += node.children()
+    return True
 
 
 def _depth(form: Any) -> int:
