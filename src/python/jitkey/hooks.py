@@ -25,7 +25,7 @@ from jax._src.interpreters import mlir, pxla
 
 from .imports import when_imported
 from .objects import A_JIT
-from .observe import CONVERSIONS, EVENTS, HELPERS, LOADED, TIMES_THE_LOOK_UP, TRACED, name_of
+from .observe import CONVERSIONS, EVENTS, HELPERS, INFERS, LOADED, TIMES_THE_LOOK_UP, TRACED, name_of
 from .script import without_own
 from .source import is_outside, transformed
 
@@ -350,7 +350,7 @@ def install() -> None:
         evicting = _evicting_hooked(getattr(pjit, evict))
         setattr(pjit, evict, evicting)
         made.clear_cache = evicting
-        infer_params = pjit._infer_params
+        infer_params = getattr(pjit, INFERS)
 
         def hook(*args: Any, **kwargs: Any) -> Any:
             name = name_of(args[0])
@@ -378,7 +378,7 @@ def install() -> None:
                 local.traced = _jaxpr_of(made)
             return made
 
-        pjit._infer_params = hook
+        setattr(pjit, INFERS, hook)
         stages: Any = jax.stages
         stages.Traced.lower = _stage_hooked(stages.Traced.lower, "lower")
         stages.Lowered.compile = _stage_hooked(stages.Lowered.compile, "compile")

@@ -34,6 +34,9 @@ HELPERS = ("_multi_slice", "jit(_multi_slice)")
 CONVERSIONS = ("convert_element_type", "jit(convert_element_type)")
 """What jax runs to convert an argument of a loop or conditional, by the name of the function or that of its events."""
 
+INFERS = "_infer_params" if hasattr(pjit, "_infer_params") else "_trace_for_jit"
+"""What the fast path hands a call to in `jax._src.pjit`; 0.9.0 has it by the other name."""
+
 EVENTS = {
     "/jax/core/compile/jaxpr_trace_duration": "trace event",
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
@@ -161,7 +164,7 @@ def _compares_unobserved(kind: Any) -> None:
 
 def install(*, converts: bool = False) -> None:
     """Puts the hook and the listener in place, once for the process; `converts` says that conversions are no part of a program."""
-    infer_params = pjit._infer_params
+    infer_params = getattr(pjit, INFERS)
     equinox: Any = environment.optional("equinox")
     for kind in (ArrayImpl, *([] if equinox is None else [equinox.Module])):
         _compares_unobserved(kind)
@@ -173,7 +176,7 @@ def install(*, converts: bool = False) -> None:
             _watch.note("dispatch")
         return infer_params(*args, **kwargs)
 
-    pjit._infer_params = hook
+    setattr(pjit, INFERS, hook)
 
     def listen(event: str, _duration: float, **about: Any) -> None:
         what = EVENTS.get(event)
