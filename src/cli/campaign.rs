@@ -136,7 +136,7 @@ pub(super) struct Watch {
 impl Progress for Watch {
     fn say(&mut self, line: &str) {
         if !self.quiet {
-            self.spinner.suspend(|| eprintln!("{line}"));
+            self.spinner.suspend(|| super::tell(line));
         }
     }
 

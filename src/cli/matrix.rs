@@ -62,7 +62,7 @@ impl MatrixOf {
         }
         let seed = self.pairs.seed();
         for (i, name) in names.iter().enumerate() {
-            eprintln!("\n{name} ({} of {})", i + 1, names.len());
+            super::tell(format_args!("\n{name} ({} of {})", i + 1, names.len()));
             columns.push(self.column(spec, name, seed));
         }
         sort(&mut columns);
@@ -110,15 +110,15 @@ impl MatrixOf {
     fn column(&self, spec: &Spec, name: &TargetName, seed: u64) -> Column {
         let whole = Shard { number: 1, of: 1 };
         let outcome = self.pairs.run(spec, name, seed, whole, |about, part| {
-            eprintln!("{}", text::header(about, &format!("seed {}", part.seed), Style::PLAIN));
+            super::tell(text::header(about, &format!("seed {}", part.seed), Style::PLAIN));
         });
         match outcome {
             Ok((report, seconds)) => {
-                eprint!("{}", text::summary(&report.summary, Some(seconds), Style::PLAIN));
+                super::tell(text::summary(&report.summary, Some(seconds), Style::PLAIN).trim_end());
                 Column::of(report)
             }
             Err(error) => {
-                eprintln!("not run: {error}");
+                super::tell(format_args!("not run: {error}"));
                 let (implementation, version) = name.parts();
                 let newest = || implementation.and_then(environment::newest);
                 let version = version.map(str::to_owned).or_else(newest).unwrap_or_default();

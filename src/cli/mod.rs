@@ -18,8 +18,9 @@ mod schema;
 mod show;
 mod sweep;
 
+use std::fmt::Display;
 use std::fs;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -132,7 +133,7 @@ pub fn main() -> ExitCode {
         Ok(End::NotRun) => ExitCode::from(3),
         Ok(End::Program(code)) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("{}", shown(&error));
+            tell(shown(&error));
             match error {
                 CliError::Target(_) => ExitCode::from(3),
                 CliError::Usage(_) | CliError::Spec(_) | CliError::Case(_) | CliError::Name(_) | CliError::Merge(_) => {
@@ -156,7 +157,7 @@ fn shown(error: &CliError) -> String {
 
 /// Says of one case among others why it can't be read.
 fn refused(error: &CliError) -> End {
-    eprintln!("{}", shown(error));
+    tell(shown(error));
     End::NotRun
 }
 
@@ -195,14 +196,19 @@ fn style() -> Style {
 
 /// Prints to stdout; a reader that went away ends the program quietly, as it does other programs.
 fn print(text: &str) {
-    use std::io::{ErrorKind, Write};
+    use std::io::ErrorKind;
     if let Err(error) = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')) {
         if error.kind() == ErrorKind::BrokenPipe {
             std::process::exit(0);
         }
-        eprintln!("{}", shown(&CliError::Usage(format!("stdout can't be written: {error}"))));
+        tell(shown(&CliError::Usage(format!("stdout can't be written: {error}"))));
         std::process::exit(2);
     }
+}
+
+/// Says something on stderr; where nobody can read that, nothing else depends on it.
+fn tell(text: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Writes a file, and the folders it stands in.

@@ -51,7 +51,10 @@ impl Record {
             .map_err(|error| CliError::Usage(format!("{first} can't be run: {error}")))?;
         if fs::metadata(&self.output).is_ok_and(|file| file.len() > 0) {
             // Stdout is the program's own.
-            eprintln!("jitkey: why they missed: jitkey explain {}", quoted(&self.output.to_string_lossy()));
+            super::tell(format_args!(
+                "jitkey: why they missed: jitkey explain {}",
+                quoted(&self.output.to_string_lossy())
+            ));
         }
         Ok(End::Program(exit_code(status)))
     }

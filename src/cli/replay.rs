@@ -30,7 +30,7 @@ impl Replay {
         let name: TargetName = self.target.parse()?;
         // Each case is somebody's own: one that ends the process says nothing of the next.
         let limits = Limits { crashes: None, ..self.running.limits() };
-        let mut say = |line: &str| eprintln!("{line}");
+        let mut say = |line: &str| super::tell(line);
         let mut target = open(spec, &name, self.running.python.as_ref(), limits, &mut say)?;
         let (mut end, mut is_run) = (End::Well, false);
         let api = target.about().implementation.clone();

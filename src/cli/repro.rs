@@ -54,7 +54,7 @@ impl Repro {
             match self.script(spec, case, target.as_ref())? {
                 Ok(text) => write(&folder.join(file_name(&case.id)), &text)?,
                 Err(error) => {
-                    eprintln!("{}", super::shown(&wrong(case, &error)));
+                    super::tell(super::shown(&wrong(case, &error)));
                     end = End::NotRun;
                 }
             }

@@ -352,6 +352,15 @@ impl<'c> Simulation<'c> {
         if let Some(program) = traced.filter(|_| !blocked) {
             return Ok(Traced { program, body_ran: false, is_new: false });
         }
+        if let (true, Some(key), Some((i, table))) =
+            (self.explains && blocked, &trace_key, self.table(TableName::Trace))
+            && let Some(nearest) = self.nearest(i, table, function, key, |program| program != NEVER_FAST)?
+            && !nearest.differences.is_empty()
+        {
+            // What raised is found, and has left nothing.
+            let Nearest { call, differences, .. } = nearest;
+            self.explanations.push(Explanation { layer: Layer::Trace, nearest: call, differences });
+        }
         if !call.arguments.bindable && !self.binds_inside(function) {
             return Err(Raised::new("TypeError"));
         }

@@ -1,7 +1,7 @@
 //! The command line: what it prints and how it ends.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use rstest::{Context, rstest};
 
@@ -103,6 +103,15 @@ fn mistakes_end_with_their_code(#[case] arguments: &[&str], #[case] code: i32, #
     let output = jitkey(arguments);
     assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
     assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+}
+
+/// What nobody reads is said to nobody, and the code is the same.
+#[test]
+fn stderr_can_be_closed() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jitkey"));
+    let mut child = command.args(["check", "nope"]).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
 }
 
 /// A folder with the spec and one rule that is wrong about the reference model.

@@ -79,6 +79,22 @@ fn what_is_lowered_is_beside_what_was_traced() {
     assert!(again.differences().iter().all(|found| found.component == "committed"), "{explained:#?}");
 }
 
+/// A call that raised as it was traced has left nothing: one like it, which isn't served by that, differs from others.
+#[test]
+fn what_raised_is_nothing_nearby() {
+    let raised = r#"{"error": {"class": "ValueError", "message": ""}, "#;
+    let lines = [
+        call(r#""f32[3]""#, "", TRACED),
+        call(r#""f32[2]""#, "", r#""dispatch", "trace""#).replacen('{', raised, 1),
+        call(r#""f32[2]""#, "", TRACED),
+    ];
+    let explained = read(&lines);
+    let again = &explained.calls[2];
+    assert_eq!(again.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    assert_eq!(again.differences().iter().map(|found| found.component.as_str()).collect::<Vec<_>>(), ["shape"]);
+    assert!(again.tried.as_ref().is_some_and(|tried| tried.mends && tried.minimal), "{explained:#?}");
+}
+
 /// Which leaves are donated follows from the leaves.
 #[test]
 fn donated_leaves_are_no_other_options() {

@@ -495,7 +495,7 @@ class Recording:
             raise Unsupported(wrapped.unknown)
         numbers, names = wrapped.statics(args)
         if not all(map(NAME.match, kwargs)):
-            raise Unsupported("recording a keyword that isn't ASCII")
+            raise Unsupported("recording a keyword that is no name, or one that isn't ASCII")
         value, static = self._objects.value, self._objects.static
         function = self._objects.as_called(wrapped.function(), is_whole=not wrapped.is_partition)
         dynamic = [arg for i, arg in enumerate(args) if i not in numbers]
