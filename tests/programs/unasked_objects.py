@@ -121,3 +121,7 @@ for by in (Config, Lazy, Named):
 
 for held in (Kind.FAST, Made, slots := Slots()):
     print(jax.jit(lambda x, held: x * 2, static_argnums=1)(jnp.ones(2), held)[0])
+
+lazy = jax.jit(Lazy(0.5))
+for x in (jnp.ones(2), jnp.ones(3), jnp.ones(2)):
+    print(lazy(x)[0])

@@ -27,7 +27,7 @@ from .imports import when_imported
 from .objects import A_JIT
 from .observe import CONVERSIONS, EVENTS, HELPERS, INFERS, LOADED, TIMES_THE_LOOK_UP, TRACED, name_of
 from .script import without_own
-from .source import is_outside, transformed
+from .source import is_outside, stored, transformed
 
 if TYPE_CHECKING:
     from .recorder import Recording
@@ -364,7 +364,7 @@ def install() -> None:
                 return infer_params(*args, **kwargs)
             if local.begins is not None:
                 # Up to 0.4 it is passed with what belongs to it. A function that jax differentiates otherwise has its `fun` itself.
-                if all(local.begins[0] is not fun for fun in (args[0], getattr(args[0], "fun", None))):
+                if all(local.begins[0] is not fun for fun in (args[0], stored(args[0], "fun"))):
                     # What is run to take arguments apart and to compare them is none of the function's.
                     return infer_params(*args, **kwargs)
                 local.begins[1]()

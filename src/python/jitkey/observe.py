@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from jax._src import pjit, util
 from jax._src.array import ArrayImpl
 
 from . import environment
+from .source import stored
 
 LAYERS = ("dispatch", "trace", "lower", "compile")
 
@@ -146,8 +148,10 @@ def in_thread(entry: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def name_of(function: Any) -> str | None:
-    """The name of a function that jax jits; up to 0.4 it is passed with what belongs to it."""
-    return getattr(getattr(function, "fun", function), "__name__", None)
+    """The name of a function that jax jits; up to 0.4 it is passed with what belongs to it. An object isn't asked for what it hasn't."""
+    if type(function) is not types.FunctionType:
+        function = stored(function, "fun", function)
+    return function.__name__ if type(function) is types.FunctionType else stored(function, "__name__")
 
 
 def _compares_unobserved(kind: Any) -> None:

@@ -7,8 +7,11 @@ import itertools
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
 from jax._src.array import ArrayImpl
 from jax._src.config import trace_context
+
+from .source import stored
 
 ENTRIES = 16
 """So many entries of one function are told apart."""
@@ -141,4 +144,6 @@ def _look(leaf: Any) -> Hashable:
     """What an entry has of a leaf."""
     if type(leaf) is ArrayImpl:
         return leaf.aval, leaf._sharding, leaf._committed
-    return type(leaf), getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return type(leaf), leaf.shape, leaf.dtype
+    return type(leaf), stored(leaf, "shape"), stored(leaf, "dtype")
