@@ -115,6 +115,7 @@ impl<'s> Campaign<'s> {
                     let done = self.batch(start, target.as_mut(), &shared)?;
                     progress(done);
                 }
+                lock(&shared).summary.restarts += target.restarts();
                 *lock(&kept) = Some(target);
                 Ok(())
             });

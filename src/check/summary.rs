@@ -128,6 +128,9 @@ pub struct Summary {
     pub failures: Vec<Failure>,
     /// How many pairs held several planted pairs.
     pub composed: u64,
+    /// How often processes of the target ended, or had to be ended, and were started again.
+    #[serde(default)]
+    pub restarts: u64,
 }
 
 impl Summary {
@@ -175,6 +178,7 @@ impl Summary {
         self.failures.extend(other.failures);
         self.tidy_failures();
         self.composed += other.composed;
+        self.restarts += other.restarts;
     }
 
     /// Sorts the failures, each once.

@@ -88,6 +88,16 @@ pub fn summary(summary: &Summary, seconds: Option<f64>, style: Style) -> String 
     if summary.unbuildable > 0 {
         let _ = writeln!(text, "  left out {}: Python can't build the values", grouped(summary.unbuildable));
     }
+    if summary.restarts > 0 {
+        let times = if summary.restarts == 1 { "time" } else { "times" };
+        let _ = writeln!(
+            text,
+            "  {}the target was started again {} {times}{}",
+            style.bad,
+            grouped(summary.restarts),
+            style.end
+        );
+    }
     let rules: usize = summary.families.values().map(|family| family.rules).sum();
     let silent = summary.rules.values().filter(|count| count.pairs == 0).count();
     if silent > 0 {

@@ -29,6 +29,11 @@ pub trait Target: Send {
     /// # Errors
     /// If the target can be run no longer at all. What goes wrong in one case is that case's observation.
     fn observe(&mut self, cases: &[Case]) -> Result<Vec<Observation>, TargetError>;
+
+    /// How often its process had to be started again so far.
+    fn restarts(&self) -> u64 {
+        0
+    }
 }
 
 /// Why a target can't be run.

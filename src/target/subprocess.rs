@@ -42,6 +42,7 @@ pub struct Subprocess {
     process: Process,
     about: About,
     crashes_in_a_row: usize,
+    restarts: u64,
 }
 
 #[derive(Debug)]
@@ -64,12 +65,13 @@ impl Subprocess {
     /// Starts the program and greets it.
     pub fn start(command: Vec<String>, env: Vec<(String, String)>, limits: Limits) -> Result<Self, TargetError> {
         let (process, about) = Process::start(&command, &env, limits)?;
-        Ok(Self { command, env, limits, process, about, crashes_in_a_row: 0 })
+        Ok(Self { command, env, limits, process, about, crashes_in_a_row: 0, restarts: 0 })
     }
 
     fn restart(&mut self) -> Result<(), TargetError> {
         let (process, _) = Process::start(&self.command, &self.env, self.limits)?;
         self.process = process;
+        self.restarts += 1;
         Ok(())
     }
 
@@ -174,6 +176,10 @@ impl Target for Subprocess {
             }
         }
         Ok(observed.into_iter().map(|observation| observation.expect("every case was observed")).collect())
+    }
+
+    fn restarts(&self) -> u64 {
+        self.restarts
     }
 }
 

@@ -105,6 +105,15 @@ fn mistakes_end_with_their_code(#[case] arguments: &[&str], #[case] code: i32, #
     assert!(stderr(&output).contains(reason), "{}", stderr(&output));
 }
 
+/// A process that died in a campaign, whatever of, is in its table.
+#[test]
+fn a_target_that_died_is_said() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/targets/faulty.py");
+    let output =
+        jitkey(&["check", &format!("cmd:python3 {script} dies-once died"), "--pairs", "64", "--seed", "1", "-j1"]);
+    assert!(stdout(&output).contains("\n  the target was started again 1 time\n"), "{}", stdout(&output));
+}
+
 /// What nobody reads is said to nobody, and the code is the same.
 #[test]
 fn stderr_can_be_closed() {

@@ -84,6 +84,18 @@ fn a_target_that_reads_nothing_has_a_limit() {
     assert!(seen[1..].iter().all(|seen| matches!(seen, Observation::Calls(_))), "{seen:?}");
 }
 
+/// What comes back once is no observation of any case, and is counted.
+#[test]
+fn a_target_that_died_was_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut words = command("dies-once");
+    words.push(folder.path().join("died").to_string_lossy().into_owned());
+    let mut target = Subprocess::start(words, Vec::new(), LIMITS).unwrap();
+    let seen = target.observe(&cases()).unwrap();
+    assert!(seen.iter().all(|seen| matches!(seen, Observation::Calls(_))), "{seen:?}");
+    assert_eq!(target.restarts(), 1);
+}
+
 #[test]
 fn a_target_that_always_dies_is_given_up() {
     let mut target = Subprocess::start(command("always-dies"), Vec::new(), LIMITS).unwrap();

@@ -1,6 +1,7 @@
 """A target that misbehaves, for the tests of the protocol; it needs nothing but Python.
 
 Its argument says how: it misbehaves at each case whose text contains `poison`, and answers all others with `trace`.
+One that dies once leaves the file that its second argument names, by which the next one knows that it has died.
 """
 
 import json
@@ -24,6 +25,9 @@ for line in sys.stdin:
         print(json.dumps({"hello": hello}), flush=True)
         continue
     reply = {"id": request["id"], "result": {"calls": [{"missed": ["trace"]} for _ in request["case"]["steps"]]}}
+    if fault == "dies-once" and not os.path.exists(sys.argv[2]):
+        open(sys.argv[2], "w").close()
+        os._exit(1)
     if "poison" in line or fault.startswith("always-"):
         if fault in ("dies", "always-dies"):
             sys.stderr.write("Segmentation fault (not really)\n")
