@@ -72,6 +72,21 @@ def test_what_stands_for_what_is_behind_it():
     assert read_by(config, ("['w'].shape",), {}) == {"['w'].shape": "(3,)"}
 
 
+def test_a_class_that_is_static_is_read(tmp_path):
+    """What a body takes of it is in no key, as of an object."""
+
+    class Settings:
+        rate = 2.0
+
+    scaled = jax.jit(lambda settings, x: x * settings.rate, static_argnums=0)
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        for Settings.rate in (2.0, 7.0):
+            scaled(Settings, jnp.ones(2))
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line["call"]["reads"] for line in lines if "call" in line] == [{"Settings.rate": "2.0"}, {"Settings.rate": "7.0"}]
+
+
 def test_a_config_object_is_asked_for_what_it_has(tmp_path):
     """That of ml_collections has it in a place of its own, and one that is frozen is compared by it."""
     config = ml_collections.ConfigDict({"rate": 1.0, "net": {"width": 2}})
