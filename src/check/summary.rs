@@ -128,7 +128,7 @@ pub struct Summary {
     pub failures: Vec<Failure>,
     /// How many pairs held several planted pairs.
     pub composed: u64,
-    /// How often processes of the target ended, or had to be ended, and were started again.
+    /// How often processes of the target ended, or had to be ended, and were started again while pairs ran.
     #[serde(default)]
     pub restarts: u64,
 }

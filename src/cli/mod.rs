@@ -20,7 +20,7 @@ mod sweep;
 
 use std::fmt::Display;
 use std::fs;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -196,7 +196,6 @@ fn style() -> Style {
 
 /// Prints to stdout; a reader that went away ends the program quietly, as it does other programs.
 fn print(text: &str) {
-    use std::io::ErrorKind;
     if let Err(error) = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')) {
         if error.kind() == ErrorKind::BrokenPipe {
             std::process::exit(0);

@@ -357,9 +357,10 @@ impl<'c> Simulation<'c> {
             && let Some(nearest) = self.nearest(i, table, function, key, |program| program != NEVER_FAST)?
             && !nearest.differences.is_empty()
         {
-            // What raised is found, and has left nothing.
-            let Nearest { call, differences, .. } = nearest;
+            // What raised is found under its key, but there is nothing to be served.
+            let Nearest { call, program, differences } = nearest;
             self.explanations.push(Explanation { layer: Layer::Trace, nearest: call, differences });
+            self.nearest_trace = Some(program);
         }
         if !call.arguments.bindable && !self.binds_inside(function) {
             return Err(Raised::new("TypeError"));

@@ -132,7 +132,7 @@ pub struct Profile {
     /// What the hash of an `equinox.Module` is made of.
     #[serde(default)]
     pub modules_hash: ModuleHash,
-    /// Whether a slice hashes: since Python 3.12, which jax asks for since 0.12. With versions before it depends on the Python, and
+    /// Whether a slice hashes: since Python 3.12, which jax asks for since 0.11. With versions before it depends on the Python, and
     /// is taken for one that has no hash.
     #[serde(default)]
     pub slices_hash: bool,
@@ -146,7 +146,7 @@ pub struct Profile {
     /// had what was set in the thread beside what was set for all.
     #[serde(default)]
     pub local_flags_count: bool,
-    /// Whether an abstract mesh without axes is the same as none: since jax 0.12.
+    /// Whether an abstract mesh without axes is the same as none: since jax 0.11.2.
     #[serde(default)]
     pub empty_mesh_is_none: bool,
     /// Whether a wrapper takes no `compiler_options` (`TypeError`).

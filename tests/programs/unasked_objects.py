@@ -4,6 +4,7 @@ import dataclasses
 import enum
 import functools
 
+import equinox
 import jax
 import jax.numpy as jnp
 
@@ -125,3 +126,7 @@ for held in (Kind.FAST, Made, slots := Slots()):
 lazy = jax.jit(Lazy(0.5))
 for x in (jnp.ones(2), jnp.ones(3), jnp.ones(2)):
     print(lazy(x)[0])
+
+first, idle = equinox.filter_jit(lambda x, lazy: x), Lazy(0.5)
+for x in (jnp.ones(2), jnp.ones(3), jnp.ones(2)):
+    print(first(x, idle)[0])

@@ -77,6 +77,7 @@ def test_a_class_that_is_static_is_read(tmp_path):
 
     class Settings:
         rate = 2.0
+        __name__ = "what it calls itself"
 
     scaled = jax.jit(lambda settings, x: x * settings.rate, static_argnums=0)
     file = tmp_path / "recording.jsonl"

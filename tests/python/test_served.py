@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
@@ -15,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import jitkey
 import pytest
-from jitkey import served
+from jitkey import observe, served
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "programs" / "served.py"
 RECORDS = """
@@ -88,6 +89,26 @@ def is_let_go_of() -> bool:
     jax.clear_caches()
     gc.collect()
     return gone() is None
+
+
+def test_functions_have_their_names() -> None:
+    """Of whatever kind they are, and an object that is none isn't asked for one."""
+
+    class Model:
+        def apply(self, x: Any) -> Any:
+            return x
+
+        def __call__(self, x: Any) -> Any:
+            return x
+
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(name)
+
+    def scaled(x: Any) -> Any:
+        return x
+
+    functions = [scaled, Model().apply, jax.jit(scaled), jax.custom_jvp(scaled), functools.partial(scaled, 1), Model()]
+    assert list(map(observe.name_of, functions)) == ["scaled", "apply", "scaled", "scaled", None, None]
 
 
 def test_what_caches_let_go_of_is_gone(tmp_path: pathlib.Path) -> None:

@@ -22,7 +22,7 @@ fn every_row_is_predicted(
         "persistent_cache"
     )]
     file: &str,
-    #[values("0.12.0.1", "0.10.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.30")] version: &str,
+    #[values("0.12.0.1", "0.11.2", "0.10.2", "0.9.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.30")] version: &str,
 ) {
     let path = format!("{}/tests/ground_truth/{file}.yaml", env!("CARGO_MANIFEST_DIR"));
     let rows: Vec<CaseFile> = text::from_yaml(&fs::read_to_string(path).unwrap()).unwrap();

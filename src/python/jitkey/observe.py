@@ -2,7 +2,7 @@
 
 | layer    | how a miss is seen                                                                          |
 |----------|---------------------------------------------------------------------------------------------|
-| dispatch | the C++ fast path handed the call to Python, which begins at `jax._src.pjit._infer_params`     |
+| dispatch | the C++ fast path handed the call to Python, which begins at `jax._src.pjit._infer_params` (0.9.0: `_trace_for_jit`) |
 | trace    | a counter in the body; for functions whose body isn't ours, jax's trace event and, since    |
 |          | that is timed around the look-up of the jaxpr (0.9), its test event of tracing, too          |
 | lower    | the monitoring event of MLIR lowering                                                       |
@@ -150,7 +150,7 @@ def in_thread(entry: Callable[..., Any]) -> Callable[..., Any]:
 def name_of(function: Any) -> str | None:
     """The name of a function that jax jits; up to 0.4 it is passed with what belongs to it. An object isn't asked for what it hasn't."""
     if type(function) is not types.FunctionType:
-        function = stored(function, "fun", function)
+        function = function.__func__ if type(function) is types.MethodType else stored(function, "fun", function)
     return function.__name__ if type(function) is types.FunctionType else stored(function, "__name__")
 
 

@@ -16,7 +16,7 @@ from .objects import is_open
 from .parameters import names_of
 from .seen import Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
-from .source import NOTHING, Owner, held_by, is_by_identity, of_class, stored
+from .source import NOTHING, Owner, held_by, is_by_identity, of_class
 from .taken import CONTAINERS, at, held_in, read_by
 from .texts import array_text, is_array, is_plain
 from .wrappers import Held, Wrapper
@@ -174,7 +174,7 @@ def _statics(wrapped: Wrapper, args: Any, kwargs: Any) -> list[Owner]:
     such things by whatever name, and takes other things of them."""
     opened = []
     for given, one in wrapped.static_arguments(args, kwargs):
-        if (is_open(one) or is_namespace(one)) and of_frozen_config(one) is None:
+        if (is_open(one) or isinstance(one, type)) and of_frozen_config(one) is None:
             called = None
             if callable(one):
                 parameters = _parameters(wrapped, args, kwargs)
@@ -193,8 +193,9 @@ def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, 
     numbered: dict[str, list[int]] = {}
     asked = []
     for owner in opened:
-        named = owner.value if is_namespace(owner.value) else type(owner.value)
-        called, attributes = str(stored(named, "__name__")), wrapped.reads(owner)
+        named = owner.value if isinstance(owner.value, type) else type(owner.value)
+        # What the class says itself of its name is its own.
+        called, attributes = vars(type)["__name__"].__get__(named), wrapped.reads(owner)
         if attributes:
             known = numbered.setdefault(called, [])
             if id(owner.value) not in known:

@@ -46,9 +46,8 @@ class Structures:
             return {"treedef": self._structure(treedef)}
         if treedef.num_nodes > NODES:
             return None
-        is_plain = _is_plain(treedef)
         for known, form, names, is_as_equal in self._known.get(hash(treedef), ()):
-            if known is treedef or (is_as_equal and is_plain and equal(known, treedef)):
+            if known is treedef or (is_as_equal and equal(known, treedef) and _is_plain(treedef)):
                 used |= names
                 return form
         before = frozenset(used)
@@ -67,7 +66,7 @@ class Structures:
             self._count = 0
             self._known.clear()
         self._count += 1
-        self._known.setdefault(hash(treedef), []).append((treedef, form, names, is_plain and not self._has_dataclass))
+        self._known.setdefault(hash(treedef), []).append((treedef, form, names, not self._has_dataclass and _is_plain(treedef)))
         return form
 
     def _structure(self, treedef: Any) -> Any:
@@ -113,7 +112,7 @@ class Structures:
 
 
 def _is_plain(treedef: Any) -> bool:
-    """Whether none of its nodes has for its data a treedef, to which nothing but another treedef is unequal since jax 0.10."""
+    """Whether none of its nodes has for its data a treedef, to which nothing but another treedef is unequal since jax 0.8."""
     nodes = [treedef]
     while nodes:
         node = nodes.pop()
