@@ -191,11 +191,15 @@ impl<'c> Simulation<'c> {
             TableName::Compile => Layer::Compile,
             TableName::Infer | TableName::Resources | TableName::Persistent => return Ok(()),
         };
-        if let Some(Nearest { call, program, differences }) = self.nearest(i, table, function, key, |_| true)? {
-            self.explanations.push(Explanation { layer, nearest: call, differences });
-            self.nearest_trace = Some(program).filter(|_| layer == Layer::Trace).or(self.nearest_trace);
+        if let Some(nearest) = self.nearest(i, table, function, key, |_| true)? {
+            self.note_nearest(layer, nearest);
         }
         Ok(())
+    }
+
+    fn note_nearest(&mut self, layer: Layer, Nearest { call, program, differences }: Nearest) {
+        self.explanations.push(Explanation { layer, nearest: call, differences });
+        self.nearest_trace = Some(program).filter(|_| layer == Layer::Trace).or(self.nearest_trace);
     }
 
     fn nearest(
@@ -358,9 +362,7 @@ impl<'c> Simulation<'c> {
             && !nearest.differences.is_empty()
         {
             // What raised is found under its key, but there is nothing to be served.
-            let Nearest { call, program, differences } = nearest;
-            self.explanations.push(Explanation { layer: Layer::Trace, nearest: call, differences });
-            self.nearest_trace = Some(program);
+            self.note_nearest(Layer::Trace, nearest);
         }
         if !call.arguments.bindable && !self.binds_inside(function) {
             return Err(Raised::new("TypeError"));
