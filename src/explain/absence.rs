@@ -26,6 +26,8 @@ enum Absence {
     Ran,
     /// An earlier call raised, and what failed once never takes the fast path.
     Raised,
+    /// An earlier call of the loop raised while it was traced, and nothing is kept for what failed once.
+    Blocked,
     /// The call before could not be described, and nothing is known of what it left.
     Undescribed,
     /// The function was traced, lowered or compiled before, and never called.
@@ -48,6 +50,7 @@ impl Absence {
             Self::Failed => ("failed calls", "raised", "returned"),
             Self::Ran => ("failed runs", "raised", "returned"),
             Self::Raised => ("failed call", "raised", "returned"),
+            Self::Blocked => ("failed trace", "raised", "returned"),
             Self::Undescribed => ("earlier call", "without words", "described"),
             Self::Ahead => ("ahead of time", "never called", "called"),
             Self::Wrapped => (WRAPPING, "a lambda", "another"),
@@ -137,6 +140,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             let mut raised = raised.get(&function).into_iter().flatten().filter(|(_, then)| *then == now);
             raised.any(|(call, _)| has_options(*call) && (!earlier.ahead || is_given_so(*call)))
         };
+        let is_traced_loop = line.recorded.api.starts_with("lax.") && observed.missed.contains(Layer::Trace);
         let absence = match earlier {
             _ if line.effect.is_some() && observed.missed == only_dispatch => Absence::Effect,
             Some(_) if observed.missed == only_dispatch && is_converted() => Absence::Converted,
@@ -146,6 +150,7 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             Some(earlier) if observed.missed == only_dispatch && has_raised(earlier) => Absence::Raised,
             // The jaxpr of a function that is jitted itself serves all the same.
             Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Lower) => Absence::Wrapped,
+            Some(earlier) if is_traced_loop && has_raised(earlier) => Absence::Blocked,
             Some(earlier) if earlier.undescribed => Absence::Undescribed,
             Some(earlier) if !earlier.called || (earlier.ahead && observed.missed == only_dispatch) => Absence::Ahead,
             Some(earlier) if earlier.wrapper != line.recorded.wrapper.as_ref() => Absence::Anew,

@@ -116,8 +116,10 @@ impl Simulation<'_> {
         if arguments.leaves.iter().any(|leaf| self.profile.uncompilable.contains(&leaf.aval.dtype)) {
             return unknown("how the compiler refuses a dtype");
         }
-        let steps =
-            steps.map_or_else(|| length(&parts, &arguments, sliced, call.ambient.x64), |steps| Ok(Some(steps)))?;
+        let steps = steps.map_or_else(
+            || length(&parts, &arguments, sliced, call.ambient.x64, self.profile),
+            |steps| Ok(Some(steps)),
+        )?;
         let unchanged = parts.functions.iter().any(|(role, (_, function))| {
             let uses = inside(function).and_then(|function| function.uses.as_deref());
             *role != Parameter::Condition && uses.is_some_and(<[_]>::is_empty)
@@ -130,14 +132,14 @@ impl Simulation<'_> {
         }
 
         let mut missed = LayerSet::NONE;
-        let mut jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), &mut missed)?;
-        // That its functions don't fit together is seen as they are traced.
+        let mut jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), raises, &mut missed)?;
+        // That its functions don't fit together is seen when all are traced.
         if let Some(class) = raises {
             return Err(Raised::new(class).into());
         }
         if parts.carry.is_some() {
             if self.promote(&parts, call, &mut arguments, sliced)? {
-                jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), &mut missed)?;
+                jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), None, &mut missed)?;
                 if self.promote(&parts, call, &mut arguments, sliced)? {
                     return Err(type_error());
                 }
@@ -156,16 +158,18 @@ impl Simulation<'_> {
         Ok(self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?)
     }
 
-    /// The jaxprs of the functions; `missed` learns whether a body ran.
+    /// The jaxprs of the functions, the first of which that is traced raises if one does; `missed` learns whether a body ran.
     fn jaxprs(
         &mut self,
         parts: &Parts<'_>,
         call: &Ingredients<'_>,
         given: &Given,
         arguments: &Arguments,
+        raises: Option<&str>,
         missed: &mut LayerSet,
     ) -> Result<Vec<Program>, Stopped> {
         let (mut jaxprs, mut looked_up) = (Vec::new(), Vec::new());
+        let raises = raises.map(Raised::new);
         if self.explains {
             let asked = parts.functions.iter().filter(|(role, _)| *role != Parameter::WrappedBody);
             let named = asked.map(|(_, (name, function))| (name.clone(), python::repr(function))).collect();
@@ -190,6 +194,8 @@ impl Simulation<'_> {
                 Parameter::WrappedBody => (None, None),
                 _ => self.consult(TableName::Trace, function, &call, None)?,
             };
+            let blocked = found == Some(NEVER_FAST);
+            let found = found.filter(|_| !blocked);
             if self.explains && *role != Parameter::WrappedBody {
                 let explanation = self.explanations.drain(noted..).next();
                 looked_up.push(LookedUp { found: found.is_some(), explanation });
@@ -202,11 +208,16 @@ impl Simulation<'_> {
                     if is_called_so && !self.seen(function, given, &call)?.bindable {
                         return Err(type_error());
                     }
-                    if self.body_runs(function, &call, None)? {
-                        *missed = missed.with(Layer::Trace);
+                    match self.body_runs(function, &call, raises.as_ref()) {
+                        Ok(true) => *missed = missed.with(Layer::Trace),
+                        Ok(false) => {}
+                        Err(raised) => {
+                            self.file_failed(function, key, blocked)?;
+                            return Err(raised.into());
+                        }
                     }
                     let program = self.new_program(Rc::default());
-                    self.file(TableName::Trace, function, key, program)?;
+                    self.file_traced(function, key, program, blocked)?;
                     program
                 }
             };

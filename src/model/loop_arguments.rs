@@ -286,6 +286,7 @@ pub(super) fn length(
     arguments: &Arguments,
     sliced: usize,
     x64: bool,
+    profile: &Profile,
 ) -> Result<Option<u64>, Stopped> {
     let stated = match parts.length {
         None => None,
@@ -296,25 +297,20 @@ pub(super) fn length(
         },
     };
     let Ok(stated) = stated.map(u64::try_from).transpose() else { return unknown("a negative length") };
-    let value_error = || Stopped::Raised(Raised::new("ValueError"));
-    let mut length = stated;
+    let mut sizes = Vec::new();
     for leaf in arguments.leaves.iter().skip(arguments.leaves.len() - sliced) {
-        let Some(size) = leaf.aval.shape.first() else {
-            // Python scalars have no shape at all, others an empty one.
-            return Err(Raised::new(if leaf.aval.placement.is_none() && leaf.aval.weak {
-                "ValueError"
-            } else {
-                "IndexError"
-            })
-            .into());
-        };
-        if length.is_some_and(|length| length != *size) {
-            return Err(value_error());
-        }
-        length = Some(*size);
+        // Python scalars have no shape at all, others an empty one.
+        let has_none = leaf.aval.placement.is_none() && leaf.aval.weak;
+        let without = if has_none { "ValueError" } else { "IndexError" };
+        sizes.push(*leaf.aval.shape.first().ok_or_else(|| Raised::new(without))?);
+    }
+    let contradicted = stated.and(profile.contradicted_length.as_deref()).unwrap_or("ValueError");
+    let length = stated.or(sizes.first().copied());
+    if sizes.iter().any(|size| Some(*size) != length) {
+        return Err(Raised::new(contradicted).into());
     }
     match length {
-        None if parts.scans => Err(value_error()),
+        None if parts.scans => Err(Raised::new("ValueError").into()),
         length => Ok(length),
     }
 }

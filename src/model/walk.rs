@@ -58,8 +58,16 @@ impl<'c> Simulation<'c> {
         let Some((i, table)) = self.table(name) else { return Ok((None, None)) };
         let key = Key::of(table, call, above);
         let found = self.tables[i].find(table, function, &key)?;
-        if found.is_none() && self.explains {
+        if self.explains && found.is_none() {
             self.explain(i, table, function, &key)?;
+        } else if self.explains
+            && name == TableName::Trace
+            && found == Some(NEVER_FAST)
+            && let Some(nearest) = self.nearest(i, table, function, &key, |program| program != NEVER_FAST)?
+            && !nearest.differences.is_empty()
+        {
+            // What raised is found under its key, but there is nothing to be served.
+            self.note_nearest(Layer::Trace, nearest);
         }
         Ok((found, Some(key)))
     }
@@ -76,6 +84,28 @@ impl<'c> Simulation<'c> {
             _ if self.is_last && !matches!(self.profile.arguments, ArgumentStyle::ControlFlow(_)) => Ok(()),
             (Some((i, table)), Some(key)) => self.tables[i].file(function, table, key, program, self.calls),
             _ => Ok(()),
+        }
+    }
+
+    /// Files a jaxpr, which is not kept where an attempt with its key has failed.
+    pub(super) fn file_traced(
+        &mut self,
+        function: &Obj,
+        key: Option<Key>,
+        program: Program,
+        blocked: bool,
+    ) -> Result<(), Raised> {
+        match (blocked, self.table(TableName::Trace), &key) {
+            (true, Some((i, table)), Some(key)) => self.tables[i].note(function, table, key, program, self.calls),
+            _ => self.file(TableName::Trace, function, key, program),
+        }
+    }
+
+    /// Files that a body raised, where that keeps what is traced later from being filed.
+    pub(super) fn file_failed(&mut self, function: &Obj, key: Option<Key>, blocked: bool) -> Result<(), Raised> {
+        match self.profile.failed_trace_blocks_key && !blocked {
+            true => self.file(TableName::Trace, function, key, NEVER_FAST),
+            false => Ok(()),
         }
     }
 
@@ -356,31 +386,18 @@ impl<'c> Simulation<'c> {
         if let Some(program) = traced.filter(|_| !blocked) {
             return Ok(Traced { program, body_ran: false, is_new: false });
         }
-        if let (true, Some(key), Some((i, table))) =
-            (self.explains && blocked, &trace_key, self.table(TableName::Trace))
-            && let Some(nearest) = self.nearest(i, table, function, key, |program| program != NEVER_FAST)?
-            && !nearest.differences.is_empty()
-        {
-            // What raised is found under its key, but there is nothing to be served.
-            self.note_nearest(Layer::Trace, nearest);
-        }
         if !call.arguments.bindable && !self.binds_inside(function) {
             return Err(Raised::new("TypeError"));
         }
         let body_ran = match self.body_runs(function, call, body_raises.as_ref()) {
             Ok(body_ran) => body_ran,
             Err(raised) => {
-                if self.profile.failed_trace_blocks_key && !blocked {
-                    self.file(TableName::Trace, function, trace_key, NEVER_FAST)?;
-                }
+                self.file_failed(function, trace_key, blocked)?;
                 return Err(raised);
             }
         };
         let program = self.traced(call);
-        match (blocked, self.table(TableName::Trace), &trace_key) {
-            (true, Some((i, table)), Some(key)) => self.tables[i].note(function, table, key, program, self.calls)?,
-            _ => self.file(TableName::Trace, function, trace_key, program)?,
-        }
+        self.file_traced(function, trace_key, program, blocked)?;
         if resources.is_none() {
             self.file(TableName::Resources, function, resources_key, program)?;
         }

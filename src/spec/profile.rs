@@ -175,6 +175,9 @@ pub struct Profile {
     /// if not given.
     #[serde(default)]
     pub mapped_without_shape: Option<String>,
+    /// What a scan raises whose stated length isn't that of its arrays; `ValueError` if not given.
+    #[serde(default)]
+    pub contradicted_length: Option<String>,
     /// Dtypes that the compiler below refuses: no pair is made of them, and the model doesn't predict them.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]

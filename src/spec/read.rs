@@ -4,6 +4,7 @@
 //! every error.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Deserializer as PathDeserializer, Segment, Track};
@@ -22,14 +23,23 @@ pub(super) struct Reader<'f> {
     before: usize,
     /// Looked for once something is wrong.
     places: OnceCell<(Spans, Vec<&'f str>)>,
-    pub syntax: Option<serde_yaml::Error>,
+    pub syntax: Option<Syntax>,
+}
+
+/// Why a text can't be read as a tree, what to do, and line and column if they are known.
+pub(super) struct Syntax {
+    reason: String,
+    help: Option<String>,
+    at: Option<(usize, usize)>,
 }
 
 impl<'f> Reader<'f> {
     pub fn new(file: &'f SpecFile) -> Self {
-        let (tree, syntax) = match serde_yaml::from_str(text_of(file)) {
-            Ok(tree) => (tree, None),
-            Err(error) => (Tree::Null, Some(error)),
+        let text = text_of(file);
+        let (tree, syntax) = match (repeated_anchor(text), serde_yaml::from_str(text)) {
+            (None, Ok(tree)) => (tree, None),
+            (Some(repeated), Ok(_)) => (Tree::Null, Some(repeated)),
+            (_, Err(error)) => (Tree::Null, Some(of_syntax(&error))),
         };
         Self { file, tree, folder: "spec/", before: 0, places: OnceCell::new(), syntax }
     }
@@ -42,13 +52,13 @@ impl<'f> Reader<'f> {
     /// Line and column of what stands at `path`, or of what is no YAML.
     fn place(&self, path: &[Step]) -> (usize, usize) {
         let (spans, lines) = self.places();
-        let Some(location) = self.syntax.as_ref().and_then(serde_yaml::Error::location) else {
+        let Some(at) = self.syntax.as_ref().and_then(|syntax| syntax.at) else {
             return spans.find(path);
         };
         // What is missing at the end is missing on the last line on which there is something.
         match lines.iter().rposition(|line| !line.trim().is_empty()) {
-            Some(last) if location.line() > last + 1 => (last + 1, lines[last].chars().count() + 1),
-            _ => (location.line(), location.column()),
+            Some(last) if at.0 > last + 1 => (last + 1, lines[last].chars().count() + 1),
+            _ => at,
         }
     }
 
@@ -65,8 +75,33 @@ fn text_of(file: &SpecFile) -> &str {
     file.text.strip_prefix('\u{feff}').unwrap_or(&file.text)
 }
 
-/// What is wrong with a text that can't be read as a tree, without its place, and what to do.
-fn of_syntax(error: &serde_yaml::Error) -> (String, Option<String>) {
+/// An anchor that the text defines again. YAML allows it, but the reader takes the aliases that follow for others'.
+fn repeated_anchor(text: &str) -> Option<Syntax> {
+    let mut known = HashSet::new();
+    for (i, line) in lines(text).enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
+        for (at, _) in line.match_indices('&') {
+            let is_begun = line[..at].chars().next_back().is_none_or(|before| before == ' ' || before == '[');
+            let name = line[at + 1..].split([' ', ',', ']', '}']).next().unwrap_or_default();
+            let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+            if is_begun && is_name && !known.insert(name) {
+                let reason = format!("the anchor `&{name}` is there already");
+                let help = Some("give each anchor of a file a name of its own".to_owned());
+                return Some(Syntax { reason, help, at: Some((i + 1, line[..at].chars().count() + 1)) });
+            }
+        }
+    }
+    None
+}
+
+/// What is wrong with a text that can't be read as a tree, and what to do.
+fn of_syntax(error: &serde_yaml::Error) -> Syntax {
+    let at = error.location().map(|location| (location.line(), location.column()));
+    let (reason, help) = of_reader(error);
+    Syntax { reason, help, at }
+}
+
+/// The same without its place.
+fn of_reader(error: &serde_yaml::Error) -> (String, Option<String>) {
     let mut reason = error.to_string();
     while let Some(begin) = reason.find(" at line ") {
         let is_of_place = |c: char| c.is_ascii_digit() || " column".contains(c);
@@ -128,9 +163,8 @@ impl Errors {
     /// Reads `tree`, which stands at `path`. On an error the entry that is wrong is taken out and the reading starts
     /// again, until nothing more can be found.
     pub fn read<T: DeserializeOwned>(&mut self, reader: &Reader<'_>, path: &[Step], tree: &Tree) -> Option<T> {
-        if let Some(syntax) = &reader.syntax {
-            let (reason, help) = of_syntax(syntax);
-            self.at(reader, path, None, reason, help);
+        if let Some(Syntax { reason, help, .. }) = &reader.syntax {
+            self.at(reader, path, None, reason.clone(), help.clone());
             return None;
         }
         let subject = tree.get("id").and_then(Tree::as_str).map(str::to_owned);

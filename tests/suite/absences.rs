@@ -174,3 +174,30 @@ fn a_call_without_words_is_no_compilation_ahead_of_time() {
     let [Some(advice)] = &call.advice[..] else { panic!("{explained:#?}") };
     assert_eq!((call.differences()[0].path.as_str(), &*advice.cause), ("step", "after-a-call-without-words"));
 }
+
+/// The function of an eager loop that raised once is traced whenever it is given the like; a retry that is kept says so itself.
+#[rstest]
+#[case::of_a_loop("lax.scan", r#""f32[]", null, 3"#, [TRACED, TRACED], ["failed-before", "failed-while-traced"])]
+#[case::of_jit("jax.jit", r#""f32[]""#, [TRACED, r#""dispatch""#], ["failed-before", "failed-once"])]
+fn a_loop_whose_function_raised_is_traced_each_time(
+    #[case] api: &str,
+    #[case] rest: &str,
+    #[case] missed: [&str; 2],
+    #[case] causes: [&str; 2],
+) {
+    let called =
+        if api == "jax.jit" { r#""function": {"ref": "body"}, "args": ["# } else { r#""args": [{"ref": "body"}, "# };
+    let call = |number: u32, more: &str, missed: &str| {
+        format!(
+            r#"{{{more} "number": {number}, "api": "{api}", "name": "step", "at": "a.py:1", "from": "a.py:9",
+                "call": {{{called}{rest}]}}, "missed": [{missed}]}}"#
+        )
+        .replace('\n', " ")
+    };
+    let raised = r#""objects": {"body": {"def": {"name": "body"}}}, "error": {"class": "KeyError", "message": ""},"#;
+    let [retried, later] = missed;
+    let explained = explained(&[call(1, raised, r#""trace""#), call(2, "", retried), call(3, "", later)]);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+    let said = explained.calls[1..].iter().map(|call| call.advice[0].as_ref().unwrap().cause.as_str());
+    assert_eq!(said.collect::<Vec<_>>(), causes, "{explained:#?}");
+}

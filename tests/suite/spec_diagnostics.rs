@@ -53,6 +53,10 @@ fn a_good_file_is_read() {
 #[case::no_position("    in: dynamic\n", "")]
 #[case::position_of_another("in: dynamic", "in: leaf")]
 #[case::not_yaml("sources: [{project: jax}]", "sources: [{project: jax}")]
+#[case::anchor_twice(
+    "{d: {dtype: inexact}, s: {shape: {rank: 0..4}}}",
+    "{d: {dtype: &it inexact}, s: {shape: &it {rank: 0..4}}}"
+)]
 #[case::bad_version("jax.jit: trace", "jax.jit: {\"<new\": trace}")]
 fn a_mistake_is_explained(#[context] context: Context, #[case] good: &str, #[case] bad: &str) {
     let text = GOOD.replace(good, bad);
