@@ -2,8 +2,8 @@
 //!
 //! The outcome depends on the seed alone, not on how the work was divided.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use indexmap::IndexMap;
 
@@ -67,6 +67,8 @@ pub struct Campaign<'s> {
     pub shard: Shard,
     /// How many processes.
     pub jobs: usize,
+    /// Whether it is to end before all of its pairs have run, with what they have shown by then.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A disagreement, before it is made small.
@@ -103,26 +105,30 @@ impl<'s> Campaign<'s> {
     ) -> Result<Summary, TargetError> {
         let shared = Mutex::new(Shared { summary: self.empty_summary(), raw: Vec::new() });
         let next = AtomicU64::new(0);
-        let stop = AtomicBool::new(false);
+        let failed = AtomicBool::new(false);
         let kept: Mutex<Option<Box<dyn Target + 'o>>> = Mutex::new(None);
         let worker = |target: Result<Box<dyn Target + 'o>, TargetError>| -> Result<(), TargetError> {
             let outcome = target.and_then(|mut target| {
-                while !stop.load(Ordering::Relaxed) {
+                while !failed.load(Ordering::Relaxed) && !self.is_stopped() {
                     let start = next.fetch_add(BATCH, Ordering::Relaxed);
                     if start >= self.pairs.div_ceil(self.shard.of) {
                         break;
                     }
+                    let before = target.restarts();
                     let done = self.batch(start, target.as_mut(), &shared)?;
-                    progress(done);
+                    // What stops a campaign can have ended the process, too.
+                    if let Some(done) = done {
+                        lock(&shared).summary.restarts += target.restarts() - before;
+                        progress(done);
+                    }
                 }
-                lock(&shared).summary.restarts += target.restarts();
                 *lock(&kept) = Some(target);
                 Ok(())
             });
-            if outcome.is_err() {
-                stop.store(true, Ordering::Relaxed);
+            match outcome {
+                Err(_) if self.is_stopped() => Ok(()),
+                outcome => outcome.inspect_err(|_| failed.store(true, Ordering::Relaxed)),
             }
-            outcome
         };
         std::thread::scope(|scope| {
             let others: Vec<_> = (1..self.jobs).map(|_| scope.spawn(|| worker(open()))).collect();
@@ -131,14 +137,20 @@ impl<'s> Campaign<'s> {
             theirs.fold(mine, Result::and)
         })?;
         let Shared { mut summary, raw } = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut target = lock(&kept).take().expect("a worker that ended well has kept its target");
-        self.findings(raw, target.as_mut(), &mut summary)?;
+        if let Some(mut target) = lock(&kept).take() {
+            self.findings(raw, target.as_mut(), &mut summary)?;
+        }
         summary.tidy_failures();
         Ok(summary)
     }
 
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     fn empty_summary(&self) -> Summary {
-        let mut summary = Summary::default();
+        let batches = (0..self.pairs.div_ceil(self.shard.of)).step_by(BATCH as usize);
+        let mut summary = Summary { not_run: batches.map(|start| self.size(start)).sum(), ..Summary::default() };
         summary.failures.extend(self.unknown_flags.iter().map(|flag| Failure {
             rules: "spec/flags.yaml".to_owned(),
             reason: format!("the target has the config flag {flag}, and the spec doesn't say which keys it is part of"),
@@ -159,13 +171,19 @@ impl<'s> Campaign<'s> {
         (start..start + BATCH).map(move |row| row * of + (row + number - 1) % of).filter(move |index| *index < pairs)
     }
 
-    /// Runs one batch; how many pairs of the campaign are done by it, those of the other shards beside it included.
+    /// How many pairs those are.
+    fn size(&self, start: u64) -> u64 {
+        self.indices(start).count() as u64
+    }
+
+    /// Runs one batch; how many pairs of the campaign are done by it, those of the other shards beside it included. None if the
+    /// campaign was stopped meanwhile: what the target did then says nothing.
     fn batch(
         &self,
         start: u64,
         target: &mut (dyn Target + '_),
         shared: &Mutex<Shared<'s>>,
-    ) -> Result<u64, TargetError> {
+    ) -> Result<Option<u64>, TargetError> {
         let mut drawn = Vec::new();
         let mut discarded = 0;
         let mut failures = Vec::new();
@@ -178,19 +196,23 @@ impl<'s> Campaign<'s> {
         }
         let cases: Vec<_> = drawn.iter().map(|one| one.pair.case.clone()).collect();
         let observed = target.observe(&cases)?;
+        if self.is_stopped() {
+            return Ok(None);
+        }
         let judged: Vec<_> = drawn
             .iter()
             .zip(&observed)
             .map(|(one, seen)| self.judge(&one.pair.case, &one.pair.expected.calls, seen))
             .collect();
         let mut shared = lock(shared);
+        shared.summary.not_run -= self.size(start);
         shared.summary.discarded += discarded;
         failures.into_iter().for_each(|(plan, reason)| shared.fail(&plan, reason));
         for (one, judgement) in drawn.into_iter().zip(judged) {
             shared.count(one, judgement);
         }
         let of = self.shard.of;
-        Ok(((start + BATCH) * of).min(self.pairs) - start * of)
+        Ok(Some(((start + BATCH) * of).min(self.pairs) - start * of))
     }
 
     fn draw(&self, index: u64, discarded: &mut u64) -> Result<Drawn<'s>, (Plan<'s>, Discard)> {
@@ -430,7 +452,7 @@ impl<'s> Hunt<'_, 's, '_> {
 
     /// Whether the case shows the disagreement.
     fn shows(&mut self, case: &Case, expected: &[Behaviour]) -> bool {
-        if self.failure.is_some() {
+        if self.failure.is_some() || self.campaign.is_stopped() {
             return false;
         }
         let seen = match self.target.observe(std::slice::from_ref(case)) {

@@ -1,7 +1,7 @@
 //! The proof of strength: each mutant of the reference model has to be found by pairs that the rules make.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::campaign::{BATCH, lock};
 use super::{Campaign, Finding, Hazards, Shard};
@@ -131,6 +131,7 @@ fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt) -> Result<(Camp
         pairs: how.most,
         shard: Shard { number: 1, of: 1 },
         jobs: how.jobs,
+        stop: Arc::default(),
     };
     Ok((campaign, version.to_string()))
 }

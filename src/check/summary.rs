@@ -128,6 +128,9 @@ pub struct Summary {
     pub failures: Vec<Failure>,
     /// How many pairs held several planted pairs.
     pub composed: u64,
+    /// How many pairs were not run since somebody stopped the campaign.
+    #[serde(default)]
+    pub not_run: u64,
     /// How often processes of the target ended, or had to be ended, and were started again while pairs ran.
     #[serde(default)]
     pub restarts: u64,
@@ -178,6 +181,7 @@ impl Summary {
         self.failures.extend(other.failures);
         self.tidy_failures();
         self.composed += other.composed;
+        self.not_run += other.not_run;
         self.restarts += other.restarts;
     }
 

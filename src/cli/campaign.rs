@@ -1,6 +1,8 @@
 //! A campaign on one target, with its progress: what `check` and `matrix` run.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
 use clap::Args;
@@ -58,14 +60,15 @@ impl Pairs {
         self.seed.unwrap_or_else(random_seed)
     }
 
-    /// Runs a campaign, or a shard of it, on the target. `begun` hears what the target is before the first pair. The report,
-    /// and how many seconds it took.
+    /// Runs a campaign, or a shard of it, on the target. `begun` hears what the target is before the first pair; `stop` ends it
+    /// before the last. The report, and how many seconds it took.
     pub(super) fn run(
         &self,
         spec: &Spec,
         name: &TargetName,
         seed: u64,
         shard: Shard,
+        stop: &Arc<AtomicBool>,
         begun: impl FnOnce(&About, &Part),
     ) -> Result<(Report, f64), CliError> {
         let open_one = |quiet: bool| {
@@ -78,7 +81,7 @@ impl Pairs {
         let about = first.about().clone();
         let part = Part { trace_only: self.trace_only, ..Part::new(seed, self.pairs, self.rules.clone(), shard) };
         begun(&about, &part);
-        let campaign = self.campaign(spec, &about, seed, shard)?;
+        let campaign = Campaign { stop: Arc::clone(stop), ..self.campaign(spec, &about, seed, shard)? };
         let started = Instant::now();
         let bar = bar(self.pairs);
         let summary = campaign.run(first, &|| open_one(true), &|done| bar.inc(done));
@@ -116,6 +119,7 @@ impl Pairs {
             pairs: self.pairs,
             shard,
             jobs: self.jobs.map_or(cores, usize::from),
+            stop: Arc::default(),
         })
     }
 }

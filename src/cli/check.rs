@@ -1,6 +1,8 @@
 //! `jitkey check`
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 
@@ -47,23 +49,48 @@ fn report(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// What a shell makes of a command that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Is true once the user asked for the end, with what there is by then; asked again, all ends at once.
+fn stopped_by_the_user() -> Arc<AtomicBool> {
+    let stop = Arc::<AtomicBool>::default();
+    let asked = Arc::clone(&stop);
+    // Where there can be no handler, the first time ends all.
+    let _ = ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
+    stop
+}
+
 impl Check {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
         if self.report.len() > self.targets.len().max(1) {
             return Err(CliError::Usage("there are more reports than targets".to_owned()));
         }
         let names: Vec<TargetName> = self.targets.iter().map(|target| target.parse()).collect::<Result<_, _>>()?;
+        let stop = stopped_by_the_user();
         let mut end = End::Well;
         for (i, name) in names.iter().enumerate() {
             let shard = self.shard.unwrap_or(Shard { number: 1, of: 1 });
-            let (report, seconds) = self.pairs.run(spec, name, self.pairs.seed(), shard, |about, part| {
+            let outcome = self.pairs.run(spec, name, self.pairs.seed(), shard, &stop, |about, part| {
                 print(&page::header(about, &format!("seed {}", part.seed), style()));
-            })?;
+            });
+            let (report, seconds) = match outcome {
+                // What is told to stop while it is set up says that it failed.
+                Err(_) if stop.load(Ordering::Relaxed) => return Ok(End::Program(INTERRUPTED)),
+                outcome => outcome?,
+            };
             self.show(&report, name, seconds)?;
             if let Some(file) = self.report.get(i) {
                 write(file, &report.to_text())?;
             }
             end = end.max(End::of(&report.summary));
+            if stop.load(Ordering::Relaxed) {
+                return Ok(End::Program(INTERRUPTED));
+            }
         }
         Ok(end)
     }

@@ -1,6 +1,7 @@
 //! `jitkey matrix`
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use indexmap::IndexMap;
@@ -109,7 +110,7 @@ impl MatrixOf {
     /// Runs a target. What keeps it from running is the column's content, so that the others are run all the same.
     fn column(&self, spec: &Spec, name: &TargetName, seed: u64) -> Column {
         let whole = Shard { number: 1, of: 1 };
-        let outcome = self.pairs.run(spec, name, seed, whole, |about, part| {
+        let outcome = self.pairs.run(spec, name, seed, whole, &Arc::default(), |about, part| {
             super::tell(text::header(about, &format!("seed {}", part.seed), Style::PLAIN));
         });
         match outcome {

@@ -98,6 +98,9 @@ pub fn summary(summary: &Summary, seconds: Option<f64>, style: Style) -> String 
             style.end
         );
     }
+    if summary.not_run > 0 {
+        let _ = writeln!(text, "  {}stopped: {} pairs were not run{}", style.bad, grouped(summary.not_run), style.end);
+    }
     let rules: usize = summary.families.values().map(|family| family.rules).sum();
     let silent = summary.rules.values().filter(|count| count.pairs == 0).count();
     if silent > 0 {

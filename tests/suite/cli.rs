@@ -123,6 +123,25 @@ fn stderr_can_be_closed() {
     assert_eq!(child.wait().unwrap().code(), Some(2));
 }
 
+/// Whoever is tired of waiting gets the table of what has run.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_campaign_shows_what_it_has() {
+    use std::io::{BufRead, BufReader, Read};
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jitkey"));
+    let mut child =
+        command.args(["check", "reference", "--pairs", "100000000", "-j2"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    // Its first lines come when the target is open.
+    said.read_line(&mut text).unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    said.read_to_string(&mut text).unwrap();
+    assert!(text.contains(" pairs were not run\n") && text.contains("rules hold on "), "{text}");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 /// A folder with the spec and one rule that is wrong about the reference model.
 fn wrong_spec() -> tempfile::TempDir {
     let rule = "family: mine\nabout: A test.\nrules:\n  - id: mine/wrong\n    says: weak_type is ignored.\n    \

@@ -1,6 +1,6 @@
 //! What several areas need.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use jitkey::case::{Case, LayerSet};
 use jitkey::check::{Campaign, Hazards, Shard, Summary};
@@ -47,6 +47,7 @@ pub fn campaign<'s>(
         pairs,
         shard: Shard { number: 1, of: 1 },
         jobs: 1,
+        stop: Arc::default(),
     }
 }
 

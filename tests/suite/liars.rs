@@ -1,12 +1,15 @@
 //! Targets with a defect are caught, and the finding is small.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use jitkey::case::{Case, Step, text};
 use jitkey::check::Alone;
 use jitkey::report::text::{Style, finding};
 use rstest::{Context, rstest};
 use serde_json::{Value as Json, json};
 
-use super::common::{Liar, campaign, run};
+use super::common::{Liar, NEWEST, campaign, run};
 
 /// Rewrites every value of every call of a case, from the outside in; `depth` counts the containers around it.
 fn rewritten(case: &Case, lie: fn(&Json, usize) -> Option<Json>) -> Case {
@@ -115,4 +118,21 @@ fn a_finding_is_a_case_that_shows_it_again() {
     let again: jitkey::spec::CaseFile = text::from_yaml(&text::to_yaml(&file)).unwrap();
     assert_eq!(again.case, summary.findings[0].case);
     assert!(again.expect.is_some());
+}
+
+/// What a campaign has shown when it is stopped stays shown, as it came, and what the target did meanwhile says nothing.
+#[test]
+fn a_stopped_campaign_keeps_what_it_has() {
+    let campaign = campaign("jax.jit", NEWEST, 1000, |_| true);
+    let (stop, asked) = (Arc::clone(&campaign.stop), AtomicUsize::new(0));
+    let liar = Liar::new("jax.jit", move |case| {
+        if asked.fetch_add(1, Ordering::Relaxed) == 150 {
+            stop.store(true, Ordering::Relaxed);
+        }
+        rewritten(case, weak_type_ignored)
+    });
+    let summary = run(&campaign, liar);
+    let left_out: u64 = summary.rules.values().map(|rule| rule.left_out.values().sum::<u64>()).sum();
+    assert_eq!((summary.pairs() + left_out, summary.not_run), (128, 1000 - 128), "{summary:?}");
+    assert!(!summary.findings.is_empty() && summary.findings.iter().all(|finding| finding.reproduced), "{summary:?}");
 }
