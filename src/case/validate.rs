@@ -14,6 +14,21 @@ use super::{
 /// The deepest nest: CPython's default recursion limit.
 const DEEPEST: u16 = 1000;
 
+/// As many values can be made by one that is written once.
+const MOST: u64 = 1_000_000;
+
+/// How many values a value stands for, by the repeats that are in each other.
+fn copies(value: &Value) -> u64 {
+    let inside = value.children().into_iter().map(copies).max().unwrap_or(1);
+    match value {
+        Value::Form(form) => match &**form {
+            Form::Repeat(repeat) => inside.saturating_mul(repeat.times.into()),
+            _ => inside,
+        },
+        _ => inside,
+    }
+}
+
 /// Why a case that can be read can't be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -109,6 +124,14 @@ pub enum CaseError {
         place: String,
         /// Its levels.
         levels: u16,
+    },
+    /// More values that are alike than anybody compares.
+    #[error("{place}: these are {copies} values that are alike; write at most {MOST}")]
+    Many {
+        /// Where the outermost stands.
+        place: String,
+        /// How many they are.
+        copies: u64,
     },
     /// A device that the case doesn't ask for.
     #[error("{place}: device {device} needs `devices: {}` or more", device + 1)]
@@ -408,6 +431,9 @@ impl<'c> Checker<'c> {
                 Form::New(new) => self.parts(place, new)?,
                 Form::Nest(nest) if nest.levels > DEEPEST => {
                     return Err(CaseError::Deep { place: place.to_string(), levels: nest.levels });
+                }
+                Form::Repeat(_) if copies(value) > MOST => {
+                    return Err(CaseError::Many { place: place.to_string(), copies: copies(value) });
                 }
                 Form::NumpyScalar(dtype, _) if dtype.name() == "object" => {
                     return Err(CaseError::ObjectScalar { place: place.to_string() });

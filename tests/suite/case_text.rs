@@ -97,6 +97,10 @@ fn verdicts_are_read(#[case] yaml: &str, #[case] verdict: Verdict) {
 #[case("{steps: [{call: {args: [{output: {call: 1}}]}}]}", "call 1 has not happened yet")]
 #[case("{steps: [{call: {args: ['f32[]@1']}}]}", "needs `devices: 2`")]
 #[case(
+    "{steps: [{call: {args: [{repeat: {times: 65535, in: list, value: {tuple: [{repeat: {times: 65535, in: tuple, value: 1}}]}}}]}}]}",
+    "these are 4294836225 values that are alike; write at most 1000000"
+)]
+#[case(
     "{steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {sharding: {mesh: {y: 1}, spec: [x]}}}}]}}]}",
     "the mesh has no axis `x`"
 )]
