@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::value::{DefForm, Effect};
-use super::{Class, Context, Form, JitOptions, Name, Value};
+use super::{Class, Context, Dtype, Form, JitOptions, Name, Value};
 
 /// A short program: classes and named objects that have identity, then calls of one cached function and the events
 /// between them.
@@ -147,6 +147,11 @@ pub struct Call {
     /// What the body does besides with these arguments, in a recording: bodies that a case makes have their effects themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
+    /// The dtypes with which the leaves of an eager loop's carry come out, each where it isn't the one that the leaf went in with, in
+    /// a recording, which doesn't know what bodies return.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<String>>"))]
+    pub carried: Vec<Option<Dtype>>,
     /// The numbers of the dynamic leaves, from zero, that its program doesn't have, in a recording, which doesn't know what bodies use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unused: Vec<usize>,

@@ -62,7 +62,7 @@ impl Simulation<'_> {
             // Python's own loop, which calls the functions.
             _ if ambient.bypasses => Ok(Served::by_nothing().missed),
             Some(raised) => Err(Stopped::Raised(raised)),
-            None => self.eager(parameters, &whole, args, kwargs, call.raises.as_deref()),
+            None => self.eager(parameters, &whole, args, kwargs, call),
         };
         let verdict = match outcome {
             Ok(missed) => Verdict::Missed(missed),
@@ -76,14 +76,15 @@ impl Simulation<'_> {
     }
 
     /// The layers that an eager call misses.
-    pub(super) fn eager(
+    fn eager(
         &mut self,
         parameters: &[Parameter],
         call: &Ingredients<'_>,
         args: &[Obj],
         kwargs: &[(Name, Obj)],
-        raises: Option<&str>,
+        Call { raises, carried, .. }: &Call,
     ) -> Result<LayerSet, Stopped> {
+        let raises = raises.as_deref();
         let (args, others) = bind(parameters, args, kwargs)?;
         let parts = Parts::of(parameters, &args)?;
         let (given, steps) = given(&parts, call.ambient.x64)?;
@@ -138,9 +139,9 @@ impl Simulation<'_> {
             return Err(Raised::new(class).into());
         }
         if parts.carry.is_some() {
-            if self.promote(&parts, call, &mut arguments, sliced)? {
+            if self.promote(&parts, call, &mut arguments, (sliced, carried))? {
                 jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), None, &mut missed)?;
-                if self.promote(&parts, call, &mut arguments, sliced)? {
+                if self.promote(&parts, call, &mut arguments, (sliced, carried))? {
                     return Err(type_error());
                 }
             }
@@ -155,7 +156,10 @@ impl Simulation<'_> {
             Rc::make_mut(&mut arguments.leaves).prepend(leaf, traits);
         }
         self.gone.mark(&mut arguments, self.profile, call.ambient);
-        Ok(self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?)
+        let missed =
+            self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?;
+        self.agree_on_the_nearest();
+        Ok(missed)
     }
 
     /// The jaxprs of the functions, the first of which that is traced raises if one does; `missed` learns whether a body ran.
@@ -234,7 +238,7 @@ impl Simulation<'_> {
         parts: &Parts<'_>,
         call: &Ingredients<'_>,
         arguments: &mut Arguments,
-        sliced: usize,
+        (sliced, carried): (usize, &[Option<Dtype>]),
     ) -> Result<bool, Stopped> {
         let mut changed = false;
         for (role, (_, function)) in &parts.functions {
@@ -251,7 +255,14 @@ impl Simulation<'_> {
                 }
                 continue;
             }
-            let Some(returned) = stated else { continue };
+            let Some(returned) = stated else {
+                let Some(start) = parts.carry.as_ref().filter(|_| !carried.is_empty()) else { continue };
+                let first = arguments.leaves.len() - sliced - self.seen_alone(function, start, call)?.leaves.len();
+                for (i, dtype) in (first..).zip(carried).filter_map(|(i, dtype)| Some((i, (*dtype)?))) {
+                    changed |= i < arguments.leaves.len() && gives_way(arguments, i, dtype);
+                }
+                continue;
+            };
             let carry = match &**returned {
                 Kind::Tuple(pair) if parts.scans && pair.len() == 2 => &pair[0],
                 Kind::List(pair) if parts.scans && pair.len() == 2 => &pair[0],
@@ -273,20 +284,15 @@ impl Simulation<'_> {
             }
             // A counter may stand before the carry, and slices after it.
             let first = arguments.leaves.len() - sliced - carried.leaves.len();
-            let leaves = Rc::make_mut(&mut arguments.leaves);
-            for (i, out) in (first..leaves.len()).zip(out.leaves.iter()) {
-                let (before, after) = (Rc::clone(&leaves.get(i).aval), &out.aval);
+            for (i, out) in (first..arguments.leaves.len()).zip(out.leaves.iter()) {
+                let (before, after) = (Rc::clone(&arguments.leaves.get(i).aval), &out.aval);
                 if before.shape == after.shape && before.dtype == after.dtype && before.prng == after.prng {
                     continue;
                 }
-                let weak = before.weak && !before.strong_when_missed;
-                let gives_way = weak && before.shape == after.shape && rank(&before) <= rank(after);
-                if !gives_way {
+                let may = before.shape == after.shape && rank(&before) <= rank(after);
+                if !may || !gives_way(arguments, i, after.dtype) {
                     return Err(type_error());
                 }
-                let placement = before.placement.clone().or_else(|| Some(Placement::default()));
-                let aval = Rc::new(Aval { weak: false, dtype: after.dtype, placement, ..Aval::clone(&before) });
-                leaves.change(i, |leaf| leaf.aval = aval);
                 changed = true;
             }
         }
@@ -356,6 +362,18 @@ impl Simulation<'_> {
         self.file(TableName::Dispatch, call.function, dispatch_key, made)?;
         outcome.map(|served| served.missed)
     }
+}
+
+/// Gives a leaf of the carry the dtype that it comes out with, if it is weakly typed and has another.
+fn gives_way(arguments: &mut Arguments, i: usize, dtype: Dtype) -> bool {
+    let before = Rc::clone(&arguments.leaves.get(i).aval);
+    if !before.weak || before.strong_when_missed || before.dtype == dtype {
+        return false;
+    }
+    let placement = before.placement.clone().or_else(|| Some(Placement::default()));
+    let aval = Rc::new(Aval { weak: false, dtype, placement, ..Aval::clone(&before) });
+    Rc::make_mut(&mut arguments.leaves).change(i, |leaf| leaf.aval = aval);
+    true
 }
 
 /// The arguments as the body sees them: the last `sliced` leaves without their leading axis.

@@ -232,6 +232,12 @@ impl Key {
         self.primitive.as_ref().map(|primitive| &primitive.options[..])
     }
 
+    /// Whether the primitive of a loop has other jaxprs, however often each runs.
+    pub(super) fn is_of_other_jaxprs(&self, other: &Self) -> Option<bool> {
+        let (one, other) = self.primitive.as_ref().zip(other.primitive.as_ref())?;
+        Some(one.jaxprs != other.jaxprs)
+    }
+
     pub(super) fn steps(&self) -> Option<u64> {
         self.primitive.as_ref()?.steps
     }

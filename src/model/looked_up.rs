@@ -55,6 +55,19 @@ impl Simulation<'_> {
         given.map_or(0, |(_, before)| self.given_now.shared(before))
     }
 
+    /// Takes the call whose program is nearest for the one whose functions are, if they look the same and were given the same as those
+    /// of the one that is: of both layers the same is said then.
+    pub(super) fn agree_on_the_nearest(&mut self) {
+        let nearest = |layer| self.explanations.iter().find(|it| it.layer == layer).map(|it| it.nearest);
+        let given = |call| self.given.iter().rfind(|(known, _)| *known == call).map(|(_, functions)| functions);
+        let Some((by_trace, by_dispatch)) = nearest(Layer::Trace).zip(nearest(Layer::Dispatch)) else { return };
+        let Some((one, other)) = given(by_trace).zip(given(by_dispatch)) else { return };
+        if one.named == other.named && one.nearness(other) == other.nearness(other) {
+            let of_trace = self.explanations.iter_mut().filter(|it| it.layer == Layer::Trace);
+            of_trace.for_each(|explanation| explanation.nearest = by_dispatch);
+        }
+    }
+
     /// Notes of a call's functions, in their order, why some were not found.
     pub(super) fn explain_functions(&mut self, looked_up: Vec<LookedUp>) {
         let now = std::mem::take(&mut self.given_now);

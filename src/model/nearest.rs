@@ -134,9 +134,11 @@ impl<'k> Search<'k> {
         let is_often_meant = |found: &&Difference| {
             [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component) && !found.looks_the_same()
         };
+        // Of a loop whose functions were traced anew that is what would be the same if they were kept.
+        let follows = self.key.is_of_other_jaxprs(one.key).is_some() && differences.iter().any(is_program);
         let rank = Rank {
             standing: self.standing(one, &differences),
-            far: far + usize::from(one.other.is_some()),
+            far: far + usize::from(one.other.is_some()) - usize::from(follows),
             meant: differences.iter().filter(is_often_meant).count(),
             anew: Reverse(differences.iter().filter(|found| found.looks_the_same()).count()),
         };
@@ -177,6 +179,7 @@ impl<'k> Search<'k> {
         let at_best = Standing {
             left_nothing: one.program == NEVER_FAST,
             is_traced_alone: one.is_traced_alone,
+            is_of_another_trace: self.key.is_of_other_jaxprs(one.key).unwrap_or(rank.standing.is_of_another_trace),
             alike: Reverse(one.alike),
             ..rank.standing
         };
@@ -184,19 +187,24 @@ impl<'k> Search<'k> {
     }
 
     fn standing(&self, one: &Candidate<'_>, differences: &[Difference]) -> Standing {
-        let is_program = |found: &Difference| found.component == PROGRAM;
         let of_another = || differences.iter().map(of_another).max().unwrap_or_default();
         Standing {
             left_nothing: one.program == NEVER_FAST,
             is_traced_alone: one.is_traced_alone,
-            says_nothing: differences.iter().all(is_program),
-            // How often a loop runs is a part of its program.
-            is_of_another_trace: self.key.steps().is_none() && differences.iter().any(is_program),
+            says_nothing: self.key.primitive.is_none() && differences.iter().all(is_program),
+            is_of_another_trace: self
+                .key
+                .is_of_other_jaxprs(one.key)
+                .unwrap_or_else(|| differences.iter().any(is_program)),
             // Where the function is an argument like any other, keys of its own say more than those of another.
             of_another: if self.table.function.is_none() { of_another() } else { 0 },
             alike: Reverse(one.alike),
         }
     }
+}
+
+fn is_program(found: &Difference) -> bool {
+    found.component == PROGRAM
 }
 
 /// How far a function is from another, by a difference of what `filter_jit` has among the arguments: 1 for one that was made anew, 2

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from .dtypes import dtype_name
 from .errors import Unsupported
 from .objects import Objects
 
@@ -59,6 +60,26 @@ def described(given: inspect.BoundArguments, objects: Objects) -> dict[str, Any]
     if "cond_fun" in given.arguments:
         objects.returns_a_truth_value(values[0])
     return {"args": values, "kwargs": options}
+
+
+def carried(given: inspect.BoundArguments, returned: Any) -> list[str | None]:
+    """The dtypes with which the leaves of a carry come out, each where a weakly typed one went in with another; none if that is so of
+    no leaf."""
+    named = given.arguments.keys() & {"init", "init_val"}
+    if not named:
+        return []
+    [name] = named
+    before, after = map(jax.tree_util.tree_leaves, (given.arguments[name], returned[0] if name == "init" else returned))
+    dtypes = [_promoted(one, other) for one, other in zip(before, after, strict=True)]
+    return dtypes if any(dtypes) else []
+
+
+def _promoted(before: Any, after: Any) -> str | None:
+    is_weak = type(before) in (int, float, complex) or isinstance(before, jax.Array) and before.weak_type
+    if not is_weak:
+        return None
+    dtype = jax.dtypes.canonicalize_dtype(getattr(before, "dtype", type(before)))
+    return None if dtype == after.dtype else dtype_name(after.dtype)
 
 
 def _bound(objects: Objects, value: Any) -> Any:

@@ -269,12 +269,20 @@ class Recording:
         except Exception as error:  # As in `call`.
             self.overlooked[type(error).__name__] += 1
             return original(*args, **kwargs)
-        runs = functools.partial(hooks.watched_loop, lambda: original(*args, **kwargs), functions)
 
         def describes() -> dict[str, Any]:
             return {**loops.described(given, self._objects), "context": self._surroundings.of_call()}
 
-        return self._watched(_Call(line, describes, of_functions), runs)
+        call = _Call(line, describes, of_functions)
+
+        def runs() -> Any:
+            returned = hooks.watched_loop(lambda: original(*args, **kwargs), functions)
+            with contextlib.suppress(Exception):  # What is given or returned is no array.
+                if "call" in line and (carried := loops.carried(given, returned)):
+                    line["call"]["carried"] = carried
+            return returned
+
+        return self._watched(call, runs)
 
     def abandon(self) -> None:
         """This process is a child of the one that records, and writes nothing; what another thread has locked there stays locked."""
