@@ -257,7 +257,8 @@ impl<'s> Campaign<'s> {
     /// is stale but those that another rule states.
     fn pair(&self, plan: &Plan<'s>, source: &mut Source) -> Result<Pair, Discard> {
         let mut pair = self.generator.pair(plan, source)?;
-        if plan.rules[0].sequence.is_some() {
+        let is_program = plan.rules[0].pair.is_none();
+        if is_program && pair.expected.calls.is_empty() {
             // Stale hits included: what a program has done before can be any hazard.
             pair.expected.calls = behaviour(&pair.case, self.profile).map_err(|_| Discard::Unknown)?;
             return Ok(pair);
