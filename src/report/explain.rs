@@ -506,7 +506,7 @@ impl Cost {
 pub(super) fn beside(pattern: &Pattern) -> String {
     match (pattern.saves, pattern.compiles) {
         (saves, compiles) if saves == compiles => String::new(),
-        (0, _) => " (beside other causes)".to_owned(),
+        (0, _) => " (none saved by this alone)".to_owned(),
         (saves, compiles) if saves == compiles + 1 => {
             " (without it a later one would find its program, too)".to_owned()
         }

@@ -5,6 +5,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Deserializer as PathDeserializer, Segment, Track};
@@ -36,7 +37,11 @@ pub(super) struct Syntax {
 impl<'f> Reader<'f> {
     pub fn new(file: &'f SpecFile) -> Self {
         let text = text_of(file);
-        let (tree, syntax) = match (repeated_anchor(text), serde_yaml::from_str(text)) {
+        let read = serde_yaml::from_str(text).or_else(|error| match with_joined_surrogates(text) {
+            Some(joined) => serde_yaml::from_str(&joined),
+            None => Err(error),
+        });
+        let (tree, syntax) = match (repeated_anchor(text), read) {
             (None, Ok(tree)) => (tree, None),
             (Some(repeated), Ok(_)) => (Tree::Null, Some(repeated)),
             (_, Err(error)) => (Tree::Null, Some(of_syntax(&error))),
@@ -73,6 +78,29 @@ impl<'f> Reader<'f> {
 /// Without the mark that some editors put before it.
 fn text_of(file: &SpecFile) -> &str {
     file.text.strip_prefix('\u{feff}').unwrap_or(&file.text)
+}
+
+/// The text with YAML's escape for each character that JSON writes as a pair of surrogates, if there is any.
+fn with_joined_surrogates(text: &str) -> Option<String> {
+    let unit = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (mut joined, mut rest) = (String::new(), 0);
+    let mut at = 0;
+    while let Some(found) = text[at..].find('\\') {
+        at += found;
+        match unit(at).zip(unit(at + 6)).map(|(high, low)| char::decode_utf16([high, low]).next()) {
+            Some(Some(Ok(c))) if u32::from(c) > 0xffff => {
+                let _ = write!(joined, "{}\\U{:08X}", &text[rest..at], u32::from(c));
+                rest = at + 12;
+                at = rest;
+            }
+            // What is escaped is no beginning.
+            _ => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        }
+    }
+    (rest > 0).then(|| joined + &text[rest..])
 }
 
 /// An anchor that the text defines again. YAML allows it, but the reader takes the aliases that follow for others'.

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use jitkey::case::{Form, Value};
 use jitkey::spec::{CaseFile, Spec, SpecFile};
 use rstest::{Context, rstest};
 
@@ -108,4 +109,19 @@ fn a_case_that_cannot_be_read_says_where() {
     let many = "'np:f32[2,3]', ".repeat(20);
     said.extend(read(&format!("steps: [{{call: {{args: [{many} {{new: 1}}, {many}]}}}}]"), 0, Some("jax.jit")));
     crate::snapshot!("diagnostic-of_cases", said.join("\n---\n"));
+}
+
+/// JSON writes a character beyond the first 65 536 as two escapes, which are no characters of YAML; a backslash that is escaped
+/// itself begins none.
+#[rstest]
+#[case::a_pair(r#""\ud83d\uDE00!""#, Some("\u{1f600}!"))]
+#[case::an_escaped_backslash(r#""\\\ud83d\ude00""#, Some("\\\u{1f600}"))]
+#[case::escaped_backslashes(r#""\ud83d\ude00 \\ud83d\\ude00""#, Some("\u{1f600} \\ud83d\\ude00"))]
+#[case::a_lone_one(r#""\ud83d""#, None)]
+fn json_is_read_as_it_is_written(#[case] written: &str, #[case] expected: Option<&str>) {
+    let text = format!(r#"{{"steps": [{{"call": {{"args": [{{"str": {written}}}]}}}}]}}"#);
+    let file = SpecFile { name: "mine.json".to_owned(), text };
+    let read = CaseFile::all_of(&file, 0, Some("jax.jit")).ok().and_then(|mut cases| cases.remove(0).ok());
+    let expected = expected.map(|text| vec![Value::from(Form::Str(text.to_owned()))]);
+    assert_eq!(read.map(|file| file.case.calls().next().unwrap().args.clone()), expected);
 }
