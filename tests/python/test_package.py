@@ -309,6 +309,7 @@ def test_what_cannot_be_hashed_is_said_of_an_object_however_deep_and_long():
     long = identity_text(Trainer(net=Net(None, "n" * 300), history=[jnp.ones(3)]))
     assert long.startswith("<Trainer history=[…], net=Net(") and long.endswith("…>") and len(long) < 300
     assert identity_text(Trainer(net=Net(None, "n"))) == "<Trainer net=Net(weights=None, name='n')>"
+    assert identity_text(Trainer(net=Net(jax.nn.relu, "n"))).startswith("<Trainer net=Net(weights=<custom_jvp of relu at ")
 
 
 def test_the_package_and_the_wheel_are_one_version():

@@ -420,6 +420,41 @@ fn a_loop_is_beside_its_own_calls() {
     assert_eq!(again.tried, Some(MENDED), "{explained:#?}");
 }
 
+/// The nearest call of a loop is one of its own functions, or where those are made anew one that would serve if they were kept; of
+/// the layers below the same call is said.
+#[rstest]
+#[case::of_another_function(&[("f", 1, 4, ""), ("g", 2, 5, ""), ("f", 1, 6, "")], 1, &["number of steps", "shape"], &[])]
+#[case::of_a_length_that_was_there(&[("f", 1, 5, ""), ("f", 2, 7, ""), ("f", 3, 5, "")], 1, &["function"], &[])]
+#[case::of_a_length_that_was_not(
+    &[("f", 1, 4, ""), ("f", 2, 4, ""), ("f", 3, 4, r#""unroll": 2"#), ("f", 4, 8, "")], 2, &["function"],
+    &["number of steps", "shape"]
+)]
+fn a_loop_is_near_to_what_would_serve(
+    #[case] calls: &[(&str, u32, u32, &str)],
+    #[case] nearest: usize,
+    #[case] differs: &[&str],
+    #[case] below: &[&str],
+) {
+    let mut known = Vec::new();
+    let lines = calls.iter().map(|(name, id, steps, options)| {
+        let is_new = !known.contains(id);
+        known.push(*id);
+        let says = if is_new { format!(r#""objects": {{"f_{id}": {{"def": {{"name": "{name}"}}}}}}, "#) } else { String::new() };
+        let missed = if is_new { TRACED } else { r#""dispatch", "lower", "compile""# };
+        format!(
+            r#"{{{says}"api": "lax.scan", "name": "lax.scan", "at": "{name}.py:1", "from": "a.py:9",
+                "call": {{"args": [{{"ref": "f_{id}"}}, "f32[2]", "f32[{steps}]", null], "kwargs": {{{options}}}}}, "missed": [{missed}]}}"#
+        )
+        .replace('\n', " ")
+    });
+    let explained = explained(&lines.collect::<Vec<_>>());
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+    let last = explained.calls.last().unwrap();
+    assert_eq!(last.explanation().unwrap().nearest, Nearest::Call(nearest), "{explained:#?}");
+    assert_eq!(last.differences().iter().map(|found| found.component.as_str()).collect::<Vec<_>>(), differs);
+    assert_eq!(last.further.iter().map(|found| found.difference.component.as_str()).collect::<Vec<_>>(), below);
+}
+
 /// What was compiled beside the calls is counted by the line of the program, though no call is recorded.
 #[test]
 fn what_is_compiled_beside_the_calls_is_counted() {

@@ -183,7 +183,8 @@ fn a_program_is_predicted(
         "unasked_objects",
         "jitted_branches",
         "jitted_before",
-        "served"
+        "served",
+        "carries_that_give_way"
     )]
     program: &str,
     #[values(NEWEST, "0.4.30")] version: &str,
