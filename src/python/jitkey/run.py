@@ -302,6 +302,8 @@ class _Run:
             # Some targets compile what they trace, which is no file of the case's.
             with contexts.entered({**context, "persistent_cache": False}, self.builder.value):
                 make(*call)
+        except Unsupported:  # What the case asks for can't be had a second time.
+            return
         except Exception as error:
             result["served"] = {"stale": {"warm": warm[:80], "cold": type(error).__name__}}
             return
