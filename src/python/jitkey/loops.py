@@ -75,7 +75,7 @@ def carried(given: inspect.BoundArguments, returned: Any) -> list[str | None]:
 
 
 def _promoted(before: Any, after: Any) -> str | None:
-    is_weak = type(before) in (int, float, complex) or isinstance(before, jax.Array) and before.weak_type
+    is_weak = type(before) in (int, float, complex) or (isinstance(before, jax.Array) and before.weak_type)
     if not is_weak:
         return None
     dtype = jax.dtypes.canonicalize_dtype(getattr(before, "dtype", type(before)))

@@ -278,8 +278,8 @@ class Recording:
         def runs() -> Any:
             returned = hooks.watched_loop(lambda: original(*args, **kwargs), functions)
             with contextlib.suppress(Exception):  # What is given or returned is no array.
-                if "call" in line and (carried := loops.carried(given, returned)):
-                    line["call"]["carried"] = carried
+                if "call" in call.line and (carried := loops.carried(given, returned)):
+                    call.line["call"]["carried"] = carried
             return returned
 
         return self._watched(call, runs)

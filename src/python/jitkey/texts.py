@@ -218,7 +218,7 @@ def _part(value: Any, depth: int = DEPTH) -> str:
         return repr(value)
     if isinstance(value, types.FunctionType):
         return function_text(value)
-    if depth == 0 or hasattr(type(value), "__getattr__") and type(value).__module__.partition(".")[0] != "jax":
+    if depth == 0 or (hasattr(type(value), "__getattr__") and type(value).__module__.partition(".")[0] != "jax"):
         # To ask such a one for anything is to run the program's own code, but for what wraps a function, as `jax.custom_jvp` does.
         return "…"
     is_told = isinstance(value, (np.dtype, type, enum.Enum)) or dataclasses.is_dataclass(value) or body(value) is not value
