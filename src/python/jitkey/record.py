@@ -27,6 +27,9 @@ from .source import NOTHING, held_by, stored
 DICTS = {dict: "dict", collections.OrderedDict: "ordered_dict"}
 """What cases call the classes of dicts."""
 
+LEVELS, DEEPEST = 16, 1000
+"""More containers of one element in each other are a nest, which is no deeper than that."""
+
 BASES = ("str", "int", "float", "tuple", "list", "dict")
 """What a subclass is one of, where cases have no class of that name."""
 
@@ -83,10 +86,11 @@ class Recorder:
             # A longdouble is an item of itself.
             number = number.real if type(number) is complex else float(number) if isinstance(number, np.generic) else number
             return {"numpy_scalar": [dtype_name(value.dtype), _number(number)]}
-        if kind is list:
-            return self._all(value)
-        if kind is tuple:
-            return {"tuple": self._all(value)}
+        if kind in (list, tuple):
+            levels, inner = _levels(value)
+            if LEVELS < levels <= DEEPEST:
+                return {"nest": {"levels": levels, "in": kind.__name__, "value": self.value(inner)}}
+            return self._all(value) if kind is list else {"tuple": self._all(value)}
         if kind in DICTS:
             return {DICTS[kind]: self._items(value)}
         if kind is collections.defaultdict:
@@ -325,3 +329,11 @@ def _aval(value: Any) -> str:
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return f"key<{_implementation(value)}>[{shape}]"
     return f"{dtype_name(value.dtype)}[{shape}]"
+
+
+def _levels(value: Any) -> tuple[int, Any]:
+    """How many containers of the value's class, of one element each, are in each other from it on, and what is in the last."""
+    kind, levels = type(value), 0
+    while type(value) is kind and len(value) == 1 and levels < DEEPEST:
+        value, levels = value[0], levels + 1
+    return levels, value
