@@ -108,7 +108,9 @@ fn repeated_anchor(text: &str) -> Option<Syntax> {
     let mut known = HashSet::new();
     for (i, line) in lines(text).enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
         for (at, _) in line.match_indices('&') {
-            let is_begun = line[..at].chars().next_back().is_none_or(|before| before == ' ' || before == '[');
+            let before = &line[..at];
+            let is_quoted = ['"', '\''].iter().any(|quote| before.matches(*quote).count() % 2 == 1);
+            let is_begun = !is_quoted && (before.is_empty() || before.ends_with([' ', '[']));
             let name = line[at + 1..].split([' ', ',', ']', '}']).next().unwrap_or_default();
             let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
             if is_begun && is_name && !known.insert(name) {

@@ -118,6 +118,7 @@ fn a_case_that_cannot_be_read_says_where() {
 #[case::an_escaped_backslash(r#""\\\ud83d\ude00""#, Some("\\\u{1f600}"))]
 #[case::escaped_backslashes(r#""\ud83d\ude00 \\ud83d\\ude00""#, Some("\u{1f600} \\ud83d\\ude00"))]
 #[case::a_lone_one(r#""\ud83d""#, None)]
+#[case::no_anchors(r#""a &b and &b""#, Some("a &b and &b"))]
 fn json_is_read_as_it_is_written(#[case] written: &str, #[case] expected: Option<&str>) {
     let text = format!(r#"{{"steps": [{{"call": {{"args": [{{"str": {written}}}]}}}}]}}"#);
     let file = SpecFile { name: "mine.json".to_owned(), text };
