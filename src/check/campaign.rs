@@ -14,7 +14,7 @@ use super::summary::{Failure, FirstDifference, RuleCount, Summary};
 use crate::case::{Behaviour, Case, LayerSet};
 use crate::generate::{Discard, Generator, Pair, Plan, Source, reduce, shrink};
 use crate::model::{Prediction, behaviour, predict};
-use crate::spec::{Profile, Rule, Spec};
+use crate::spec::{Outcome, Profile, Rule, Spec};
 use crate::target::{Observation, Target, TargetError};
 
 /// How many pairs a worker takes at once.
@@ -318,8 +318,7 @@ impl<'s> Campaign<'s> {
         }
         let Pair { case, expected, .. } =
             self.pair(&plan, &mut Source::playback(small)).expect("it gave a case before");
-        let expected = expected.calls;
-        let case = hunt.reduced(case, &expected);
+        let (case, expected) = hunt.reduced(&plan, case, expected.calls);
         if let Some(error) = hunt.failure.take() {
             return Err(error);
         }
@@ -468,20 +467,29 @@ impl<'s> Hunt<'_, 's, '_> {
             && self.campaign.wrong(self.alone, case) == self.wrong
     }
 
-    /// The case without all that it can do without. What the rules speak of stays, in its position, and another witness
-    /// still says the same; where the rules stand alone nobody does, and the case stays as it is.
-    fn reduced(&mut self, case: Case, expected: &[Behaviour]) -> Case {
+    /// The case without all that it can do without, and what is expected of it. What the rules speak of stays, in its position, but
+    /// of a program whose verdicts are the model's any part can go; another witness still says the same. Where the rules stand alone
+    /// nobody does, and the case stays as it is.
+    fn reduced(&mut self, plan: &Plan<'s>, case: Case, expected: Vec<Behaviour>) -> (Case, Vec<Behaviour>) {
         if !matches!(self.alone, Alone::Target | Alone::Model) {
-            return case;
+            return (case, expected);
         }
+        let (rule, profile) = (plan.rules[0], self.campaign.profile);
+        let is_predicted =
+            rule.pair.is_none() && self.campaign.generator.outcome(rule).is_some_and(Outcome::is_predicted);
         let mut rest = REDUCE_BUDGET;
-        reduce(case, |reduction| {
-            if !reduction.neutral || rest == 0 {
+        let case = reduce(case, |reduction| {
+            if rest == 0 || !(reduction.neutral || is_predicted) {
                 return false;
             }
             rest -= 1;
-            self.shows(&reduction.case, expected)
-        })
+            if !is_predicted {
+                return self.shows(&reduction.case, &expected);
+            }
+            behaviour(&reduction.case, profile).is_ok_and(|expected| self.shows(&reduction.case, &expected))
+        });
+        let expected = if is_predicted { behaviour(&case, profile).unwrap_or(expected) } else { expected };
+        (case, expected)
     }
 }
 

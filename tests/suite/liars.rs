@@ -136,3 +136,17 @@ fn a_stopped_campaign_keeps_what_it_has() {
     assert_eq!((summary.pairs() + left_out, summary.not_run), (128, 1000 - 128));
     assert!(!summary.findings.is_empty() && summary.findings.iter().all(|finding| finding.reproduced));
 }
+
+fn of_four_as_of_three(value: &Json, _: usize) -> Option<Json> {
+    (*value == json!("f32[4]")).then(|| json!("f32[3]"))
+}
+
+/// Of a program of many calls, whose verdicts are the model's, no more is left than shows the defect.
+#[test]
+fn what_a_program_shows_is_made_small() {
+    let campaign = campaign("jax.jit", NEWEST, 20, |rule| rule.id == "together/whatever-is-donated");
+    let summary = run(&campaign, Liar::new("jax.jit", |case| rewritten(case, of_four_as_of_three)));
+    let finding = summary.findings.first().expect("the defect is found");
+    assert_eq!((finding.case.steps.len(), finding.expected.len()), (2, 2), "{}", text::to_yaml(&finding.case));
+    assert!(finding.reproduced && size(&finding.case) == 1, "{}", text::to_yaml(&finding.case));
+}
