@@ -80,7 +80,7 @@ fn numpy_taken_for_jax(value: &Json, _: usize) -> Option<Json> {
 #[case::none_taken_for_empty_tuple(none_taken_for_empty_tuple, 2)]
 #[case::true_taken_for_1(true_taken_for_1, 2)]
 #[case::any_lambda_equal(any_lambda_equal, 2)]
-#[case::dict_keys_unsorted(dict_keys_unsorted, 2)]
+#[case::dict_keys_unsorted(dict_keys_unsorted, 3)]
 #[case::numpy_taken_for_jax(numpy_taken_for_jax, 1)]
 fn a_defect_is_found_and_made_small(
     #[context] context: Context,
