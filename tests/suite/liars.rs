@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jitkey::case::{Case, Step, text};
-use jitkey::check::Alone;
+use jitkey::check::{Alone, Campaign};
 use jitkey::report::text::{Style, finding};
 use rstest::{Context, rstest};
 use serde_json::{Value as Json, json};
@@ -80,14 +80,15 @@ fn numpy_taken_for_jax(value: &Json, _: usize) -> Option<Json> {
 #[case::none_taken_for_empty_tuple(none_taken_for_empty_tuple, 2)]
 #[case::true_taken_for_1(true_taken_for_1, 2)]
 #[case::any_lambda_equal(any_lambda_equal, 2)]
-#[case::dict_keys_unsorted(dict_keys_unsorted, 3)]
+#[case::dict_keys_unsorted(dict_keys_unsorted, 2)]
 #[case::numpy_taken_for_jax(numpy_taken_for_jax, 1)]
 fn a_defect_is_found_and_made_small(
     #[context] context: Context,
     #[case] lie: fn(&Json, usize) -> Option<Json>,
     #[case] most_values: usize,
 ) {
-    let campaign = campaign("jax.jit", super::common::NEWEST, 80_000, |_| true);
+    // Which of the rules that see a defect show it in little is up to the pairs that are drawn.
+    let campaign = Campaign { seed: 1, ..campaign("jax.jit", NEWEST, 80_000, |_| true) };
     let summary = run(&campaign, Liar::new("jax.jit", move |case| rewritten(case, lie)));
     let found = summary.findings.iter().filter(|finding| finding.alone == Alone::Target);
     let smallest = found.min_by_key(|finding| size(&finding.case)).expect("the defect is found");
