@@ -257,8 +257,7 @@ impl<'s> Campaign<'s> {
     /// is stale but those that another rule states.
     fn pair(&self, plan: &Plan<'s>, source: &mut Source) -> Result<Pair, Discard> {
         let mut pair = self.generator.pair(plan, source)?;
-        let is_program = plan.rules[0].pair.is_none();
-        if is_program && pair.expected.calls.is_empty() {
+        if self.is_predicted_program(plan) {
             // Stale hits included: what a program has done before can be any hazard.
             pair.expected.calls = behaviour(&pair.case, self.profile).map_err(|_| Discard::Unknown)?;
             return Ok(pair);
@@ -273,6 +272,12 @@ impl<'s> Campaign<'s> {
             pair.expected.calls = calls;
         }
         Ok(pair)
+    }
+
+    /// Whether the plan is of a whole program, drawn or written, whose verdicts are the model's.
+    fn is_predicted_program(&self, plan: &Plan<'_>) -> bool {
+        let rule = plan.rules[0];
+        rule.pair.is_none() && self.generator.outcome(rule).is_some_and(Outcome::is_predicted)
     }
 
     /// Makes the first disagreement of each rule and kind small; stale hits are of one kind if the same is wrong with them.
@@ -474,9 +479,7 @@ impl<'s> Hunt<'_, 's, '_> {
         if !matches!(self.alone, Alone::Target | Alone::Model) {
             return (case, expected);
         }
-        let (rule, profile) = (plan.rules[0], self.campaign.profile);
-        let is_predicted =
-            rule.pair.is_none() && self.campaign.generator.outcome(rule).is_some_and(Outcome::is_predicted);
+        let (is_predicted, profile) = (self.campaign.is_predicted_program(plan), self.campaign.profile);
         let mut rest = REDUCE_BUDGET;
         let case = reduce(case, |reduction| {
             if rest == 0 || !(reduction.neutral || is_predicted) {
