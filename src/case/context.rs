@@ -70,7 +70,7 @@ pub struct Context {
 /// `jax.default_device`
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the number of a device, or the name of a platform")]
 pub enum DefaultDevice {
     /// The device of that number.
     Number(u32),

@@ -53,7 +53,7 @@ pub struct JitOptions {
 /// `in_shardings`: a sharding is written as the placement of an array that has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a sharding, or a list with one or null for each argument")]
 pub enum InShardings {
     /// One for each dynamic positional argument, or null where it may be anywhere.
     Each(Vec<Option<Shardings>>),
@@ -64,7 +64,7 @@ pub enum InShardings {
 /// The shardings of what is in a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a sharding, or `leaves` with one or null for each")]
 pub enum Shardings {
     /// A tree of shardings, of the same structure.
     Tree(ShardingTree),

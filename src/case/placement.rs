@@ -121,7 +121,7 @@ pub struct Sharding {
 /// What a dimension of an array is split over: no axis (null), one by its name, or those of a tuple.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of an axis, a list of names, or null")]
 pub enum Split {
     /// It is whole.
     Whole,

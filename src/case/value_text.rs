@@ -31,7 +31,7 @@ impl<'de> Deserialize<'de> for Real {
 /// In short notation, or with what that has no sign for.
 #[derive(Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected an array: its notation, or `aval` with what that has no sign for")]
 pub(super) enum ArrayTextForm {
     Short(String),
     Long(Box<ArrayForm>),

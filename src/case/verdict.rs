@@ -221,7 +221,7 @@ impl Serialize for Behaviour {
 impl<'de> Deserialize<'de> for Behaviour {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(untagged, expecting = "expected a verdict, or one as `verdict` with `stale` beside it")]
         enum Form {
             Stale { verdict: Verdict, stale: bool },
             Plain(Verdict),

@@ -222,6 +222,8 @@ impl<'s> Campaign<'s> {
             let plan = self.generator.plan(usize::try_from(index).unwrap_or(usize::MAX), &mut source);
             match self.pair(&plan, &mut source) {
                 Ok(pair) => return Ok(Drawn { index, plan, pair }),
+                // A defect of the rule is told, not drawn away.
+                Err(defect @ Discard::Broken(_)) => return Err((plan, defect)),
                 Err(discard) => {
                     *discarded += 1;
                     last = Some((plan, discard));

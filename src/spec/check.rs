@@ -79,52 +79,59 @@ pub(super) fn check_variables(rule: &Rule, is_ambient: bool, report: &mut impl F
             );
         }
     }
-    let bindings: Bindings = rule.forall.iter().map(|(name, variable)| (name.clone(), variable.specimen())).collect();
-    let values: Vec<(Vec<Step>, &Pattern)> = rule
-        .objects
-        .iter()
-        .map(|(name, pattern)| (vec![key("objects"), key(name.as_str())], pattern))
-        .chain(rule.pair.iter().flatten().enumerate().map(|(i, pattern)| (vec![key("pair"), Step::Index(i)], pattern)))
-        .collect();
-    for (path, pattern) in values {
-        let filled = if is_ambient && path[0] == key("pair") {
-            pattern.fill::<Context>(&bindings).map(|_| Value::None)
-        } else {
-            pattern.fill::<Value>(&bindings)
-        };
-        match filled {
-            Err(error) => {
-                let (reason, help) = with_suggestion(error.to_string());
-                report(&path, reason, help);
-            }
-            Ok(value) => {
-                if let Err(error) = in_a_case(rule, value).validate() {
-                    report(&path, error.to_string(), None);
-                }
-            }
+    for (which, bindings) in specimens(rule) {
+        if let Err((path, reason)) = check_filled(rule, is_ambient, &bindings) {
+            let (reason, help) = with_suggestion(reason);
+            report(&path, which + &reason, help);
+            return;
         }
     }
-    if let Some(pattern) = &rule.case {
-        let outcome = pattern.fill::<Case>(&bindings).map_err(|error| error.to_string());
-        match outcome.and_then(|case| case.validate().map(|()| case).map_err(|error| error.to_string())) {
-            Err(reason) => {
-                let (reason, help) = with_suggestion(reason);
-                report(&[key("case")], reason, help);
-            }
-            Ok(case) => {
-                let calls = case.calls().count();
-                for (implementation, expectation) in &rule.expect {
-                    let fits = |outcome: &Outcome| outcome.is_predicted() || outcome.calls.len() == calls;
-                    if !expectation.by_version().all(|(_, outcome)| fits(outcome)) {
-                        report(
-                            &[key("expect"), key(implementation)],
-                            format!("the case has {calls} calls: give a list of {calls} verdicts"),
-                            None,
-                        );
-                    }
-                }
-            }
-        }
+}
+
+/// Values for all metavariables: a specimen of each; then, one metavariable after the other, each other value of those that
+/// are listed, and in words which that is.
+fn specimens(rule: &Rule) -> impl Iterator<Item = (String, Bindings)> {
+    let first: Bindings = rule.forall.iter().map(|(name, variable)| (name.clone(), variable.specimen())).collect();
+    let others = first.clone();
+    let others = rule.forall.iter().enumerate().flat_map(move |(i, (name, variable))| {
+        let others = others.clone();
+        variable.one_of.iter().flatten().skip(1).map(move |value| {
+            let mut bindings = others.clone();
+            bindings[i].1 = value.clone();
+            let shown = Pattern::parse(value).map_or(String::new(), |pattern| format!(" = {pattern}"));
+            (format!("with {name}{shown}: "), bindings)
+        })
+    });
+    std::iter::once((String::new(), first)).chain(others)
+}
+
+/// Whether the patterns of a rule, filled in so, are values or contexts, or a case with as many calls as there are verdicts.
+fn check_filled(rule: &Rule, is_ambient: bool, bindings: &Bindings) -> Result<(), (Vec<Step>, String)> {
+    let objects = rule.objects.iter().map(|(name, pattern)| (vec![key("objects"), key(name.as_str())], pattern));
+    let sides = rule.pair.iter().flatten().enumerate();
+    let sides = sides.map(|(i, pattern)| (vec![key("pair"), Step::Index(i)], pattern));
+    for (path, pattern) in objects.chain(sides) {
+        let filled = if is_ambient && path[0] == key("pair") {
+            pattern.fill::<Context>(bindings).map(|_| Value::None)
+        } else {
+            pattern.fill::<Value>(bindings)
+        };
+        let outcome = filled.map_err(|error| error.to_string());
+        outcome
+            .and_then(|value| in_a_case(rule, value).validate().map_err(|error| error.to_string()))
+            .map_err(|reason| (path, reason))?;
+    }
+    let Some(pattern) = &rule.case else { return Ok(()) };
+    let case = pattern.fill::<Case>(bindings).map_err(|error| error.to_string());
+    let case = case.and_then(|case| case.validate().map(|()| case).map_err(|error| error.to_string()));
+    let calls = case.map_err(|reason| (vec![key("case")], reason))?.calls().count();
+    let fits = |outcome: &Outcome| outcome.is_predicted() || outcome.calls.len() == calls;
+    match rule.expect.iter().find(|(_, expectation)| !expectation.by_version().all(|(_, outcome)| fits(outcome))) {
+        Some((implementation, _)) => Err((
+            vec![key("expect"), key(implementation)],
+            format!("the case has {calls} calls: give a list of {calls} verdicts"),
+        )),
+        None => Ok(()),
     }
 }
 

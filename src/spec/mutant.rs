@@ -67,6 +67,9 @@ pub struct Edit {
     /// An item of the sequence, a key of the map, or the items of the sequence that have this key.
     #[serde(default)]
     pub remove: Option<String>,
+    /// Only from maps that have this key, too.
+    #[serde(default)]
+    pub beside: Option<String>,
     /// An item more in the sequence.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
@@ -243,7 +246,9 @@ impl Edit {
                 items.retain(|item| item.as_str() != Some(word) && item.get(word).is_none());
                 items.len() < before
             }
-            (Json::Object(map), Some(key), _) => map.shift_remove(key).is_some(),
+            (Json::Object(map), Some(key), _) => {
+                self.beside.as_ref().is_none_or(|other| map.contains_key(other)) && map.shift_remove(key).is_some()
+            }
             (Json::Array(items), None, Some(item)) if !items.contains(item) => {
                 items.push(item.clone());
                 true

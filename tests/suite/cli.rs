@@ -114,6 +114,32 @@ fn a_target_that_died_is_said() {
     assert!(stdout(&output).contains("\n  the target was started again 1 time\n"), "{}", stdout(&output));
 }
 
+/// A rule that makes no case of some of its metavariables' values isn't one that holds: no other values are drawn instead.
+#[test]
+fn a_rule_that_makes_no_case_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in jitkey::spec::Spec::embedded_files() {
+        let path = folder.path().join(&file.name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, &file.text).unwrap();
+    }
+    let rules = "family: mine
+about: A key that is a NumPy array.
+rules:
+  - id: mine/arrays
+    says: Each of them is traced.
+    forall: {d: {one_of: [f32, key<fry>]}, n: {one_of: ['', 'np:']}}
+    case: {steps: [{call: {args: ['${n}${d}[2]']}}]}
+    expect: {jax.jit: trace}
+    sources: [{project: jitkey}]
+";
+    fs::write(folder.path().join("rules/mine.yaml"), rules).unwrap();
+    let spec = folder.path().to_str().unwrap();
+    let output = jitkey(&["check", "reference", "--spec", spec, "--rules", "mine", "--pairs", "40", "--seed", "1"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
+    assert!(stdout(&output).contains("could not be run: mine/arrays"), "{}", stdout(&output));
+}
+
 /// What nobody reads is said to nobody, and the code is the same.
 #[test]
 fn stderr_can_be_closed() {

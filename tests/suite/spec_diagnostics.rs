@@ -48,6 +48,7 @@ fn a_good_file_is_read() {
 #[case::unused_metavariable("[${s}]\", \"~${d}[${s}]", "[]\", \"~${d}[]")]
 #[case::undeclared_metavariable("~${d}", "~${e}")]
 #[case::pattern_is_no_value("\"~${d}[${s}]\"", "{tupel: [1]}")]
+#[case::one_of_them_is_no_value("{dtype: inexact}", "{one_of: [f32, bf16, f31]}")]
 #[case::two_domains("{dtype: inexact}", "{dtype: inexact, int: 0..3}")]
 #[case::bad_range("0..4", "4..0")]
 #[case::wrong_family("id: mine/flip", "id: yours/flip")]
