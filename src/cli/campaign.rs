@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
 use clap::Args;
@@ -52,6 +52,22 @@ pub(super) fn wanted(patterns: &[String]) -> Result<impl Fn(&str) -> bool + use<
         |pattern: &String| glob(pattern).ok_or_else(|| CliError::Usage(format!("`{pattern}` is no pattern of ids")));
     let globs: Vec<_> = patterns.iter().map(of).collect::<Result<_, _>>()?;
     Ok(move |id: &str| globs.is_empty() || globs.iter().any(|glob| glob.is_match(id)))
+}
+
+/// What a shell makes of a command that was interrupted.
+pub(super) const INTERRUPTED: u8 = 130;
+
+/// Is true once the user asked for the end, with what there is by then; asked again, all ends at once.
+pub(super) fn stopped_by_the_user() -> Arc<AtomicBool> {
+    let stop = Arc::<AtomicBool>::default();
+    let asked = Arc::clone(&stop);
+    // Where there can be no handler, the first time ends all.
+    let _ = ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
+    stop
 }
 
 impl Pairs {

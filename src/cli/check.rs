@@ -1,12 +1,11 @@
 //! `jitkey check`
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 
-use super::campaign::Pairs;
+use super::campaign::{INTERRUPTED, Pairs, stopped_by_the_user};
 use super::{CliError, End, print, style, write};
 use crate::case::text;
 use crate::check::Shard;
@@ -47,22 +46,6 @@ fn report(text: &str) -> Result<PathBuf, String> {
         Some(("json", file)) if !file.is_empty() => Ok(PathBuf::from(file)),
         _ => Err("a report is written FORMAT=FILE, and the format is json".to_owned()),
     }
-}
-
-/// What a shell makes of a command that was interrupted.
-const INTERRUPTED: u8 = 130;
-
-/// Is true once the user asked for the end, with what there is by then; asked again, all ends at once.
-fn stopped_by_the_user() -> Arc<AtomicBool> {
-    let stop = Arc::<AtomicBool>::default();
-    let asked = Arc::clone(&stop);
-    // Where there can be no handler, the first time ends all.
-    let _ = ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
-    });
-    stop
 }
 
 impl Check {

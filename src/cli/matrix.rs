@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use indexmap::IndexMap;
 
-use super::campaign::{Pairs, wanted};
+use super::campaign::{INTERRUPTED, Pairs, stopped_by_the_user, wanted};
 use super::{CliError, End, input, print, write};
 use crate::check::Shard;
 use crate::report::json::Report;
@@ -62,9 +63,15 @@ impl MatrixOf {
             return Err(CliError::Usage(format!("{twice} is given twice")));
         }
         let seed = self.pairs.seed();
+        let stop = stopped_by_the_user();
         for (i, name) in names.iter().enumerate() {
             super::tell(format_args!("\n{name} ({} of {})", i + 1, names.len()));
-            columns.push(self.column(spec, name, seed));
+            let column = self.column(spec, name, seed, &stop);
+            if stop.load(Ordering::Relaxed) {
+                super::tell(format_args!("stopped: what comes is without {name} and all after it"));
+                break;
+            }
+            columns.push(column);
         }
         sort(&mut columns);
         let matrix = Matrix::new(spec, &columns, wanted);
@@ -86,7 +93,11 @@ impl MatrixOf {
         let reports = columns.iter().filter_map(|column| column.run.as_ref().ok());
         let worst = reports.map(|report| End::of(&report.summary)).max().unwrap_or(End::Well);
         let all_ran = columns.iter().all(|column| column.run.is_ok());
-        Ok(if all_ran { worst } else { End::NotRun })
+        Ok(match all_ran {
+            _ if stop.load(Ordering::Relaxed) => End::Program(INTERRUPTED),
+            true => worst,
+            false => End::NotRun,
+        })
     }
 
     /// The saved reports, those of one target merged.
@@ -108,9 +119,9 @@ impl MatrixOf {
     }
 
     /// Runs a target. What keeps it from running is the column's content, so that the others are run all the same.
-    fn column(&self, spec: &Spec, name: &TargetName, seed: u64) -> Column {
+    fn column(&self, spec: &Spec, name: &TargetName, seed: u64, stop: &Arc<AtomicBool>) -> Column {
         let whole = Shard { number: 1, of: 1 };
-        let outcome = self.pairs.run(spec, name, seed, whole, &Arc::default(), |about, part| {
+        let outcome = self.pairs.run(spec, name, seed, whole, stop, |about, part| {
             super::tell(text::header(about, &format!("seed {}", part.seed), Style::PLAIN));
         });
         match outcome {

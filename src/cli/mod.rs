@@ -35,7 +35,7 @@ use crate::target::{TargetError, TargetNameError};
 /// An executable specification of JIT compile-cache keys, and the suite that checks implementations against it.
 ///
 /// Exit codes: 0 everything agrees, 1 there are findings, 2 the usage or the spec is wrong, 3 a target could not be run, 130 `check`
-/// was interrupted.
+/// or `matrix` was interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "jitkey", version, max_term_width = 100)]
 struct Cli {

@@ -117,12 +117,6 @@ fn a_target_that_died_is_said() {
 /// A rule that makes no case of some of its metavariables' values isn't one that holds: no other values are drawn instead.
 #[test]
 fn a_rule_that_makes_no_case_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    for file in jitkey::spec::Spec::embedded_files() {
-        let path = folder.path().join(&file.name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, &file.text).unwrap();
-    }
     let rules = "family: mine
 about: A key that is a NumPy array.
 rules:
@@ -133,7 +127,7 @@ rules:
     expect: {jax.jit: trace}
     sources: [{project: jitkey}]
 ";
-    fs::write(folder.path().join("rules/mine.yaml"), rules).unwrap();
+    let folder = spec_with("rules/mine.yaml", rules);
     let spec = folder.path().to_str().unwrap();
     let output = jitkey(&["check", "reference", "--spec", spec, "--rules", "mine", "--pairs", "40", "--seed", "1"]);
     assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
@@ -166,6 +160,34 @@ fn an_interrupted_campaign_shows_what_it_has() {
     said.read_to_string(&mut text).unwrap();
     assert!(text.contains(" pairs were not run\n") && text.contains("rules hold on "), "{text}");
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// The table is of the targets that were done.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_matrix_shows_what_it_has() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    let written = format!("json={}", report.display());
+    assert!(jitkey(&["check", "reference", "--pairs", "1000", "--report", &written]).status.success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jitkey"));
+    command.args(["matrix", "reference:equinox.filter_jit", "reference:lax.scan", "--pairs", "100000000", "--from"]);
+    let page = folder.path().join("page.md");
+    let mut child =
+        command.arg(report).arg("--markdown").arg(&page).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("  spec ") {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    said.read_to_string(&mut text).unwrap();
+    assert!(text.contains("stopped: what comes is without reference:equinox.filter_jit and all after it"), "{text}");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let table = fs::read_to_string(page).unwrap();
+    assert!(table.contains("jax.jit") && !table.contains("filter_jit") && !table.contains("lax.scan"), "{table}");
 }
 
 /// A folder with the spec and one rule that is wrong about the reference model.
