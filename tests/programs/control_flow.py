@@ -3,7 +3,9 @@ conditions that are methods, partials and objects."""
 
 import functools
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 
@@ -33,6 +35,11 @@ def below(limit, carry):
     return carry[0] < limit
 
 
+@jax.jit
+def jitted(x):
+    return x * 2
+
+
 def main():
     for limit in (2, 3):
         limited = Limit(limit)
@@ -50,6 +57,11 @@ def main():
         lax.cond(jnp.array(False), lambda x, none, rest: x, lambda x, none, rest: x + 1, jnp.ones(2), None, {})
     for _ in range(2):
         lax.cond(True, dict, dict, operand={"a": 1})
+    # An index is converted first, whatever it is; a switch with one branch is a call of that.
+    for index in (np.int64(1), np.uint8(1), jnp.int16(1)):
+        lax.switch(index, [first, last], jnp.ones(3), jnp.ones(3))
+        lax.switch(index, [jitted], jnp.ones(3))
+        lax.switch(index, [lambda x: x * 3], jnp.ones(3))
 
 
 main()

@@ -359,8 +359,8 @@ def install() -> None:
                 if is_outside():
                     local.inferred = name
                 return infer_params(*args, **kwargs)
-            local.beside = name in HELPERS
-            if local.beside or (local.in_loop and name in CONVERSIONS):
+            local.beside = name in HELPERS or (local.in_loop and name in CONVERSIONS)
+            if local.beside:
                 return infer_params(*args, **kwargs)
             if local.begins is not None:
                 # Up to 0.4 it is passed with what belongs to it. A function that jax differentiates otherwise has its `fun` itself.

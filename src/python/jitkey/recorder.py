@@ -269,6 +269,9 @@ class Recording:
         except Exception as error:  # As in `call`.
             self.overlooked[type(error).__name__] += 1
             return original(*args, **kwargs)
+        if name == "switch" and len(functions) == 1:
+            # It is a call of its branch, whose jitted calls are the program's own.
+            return original(*args, **kwargs)
 
         def describes() -> dict[str, Any]:
             return {**loops.described(given, self._objects), "context": self._surroundings.of_call()}
