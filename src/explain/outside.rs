@@ -61,6 +61,9 @@ fn difference(name: &str, before: &str, after: &str) -> Difference {
     Difference::new(name, component, before, format!("{another}{after}"))
 }
 
+/// Instead of what is read by a name: nothing.
+const UNREAD: &str = "unread";
+
 /// What the functions of a recording read from outside, as it was when they were met first.
 pub(super) struct Outside<'r> {
     objects: HashMap<&'r str, &'r Value>,
@@ -84,10 +87,11 @@ impl<'r> Outside<'r> {
                 [before, after].map(|call| serde_json::to_value(call).expect("every call has a text"));
             self.compare(&before, &after, stated, &mut Vec::new(), &mut found);
         }
+        found.retain(|difference| difference.before != UNREAD && difference.after != UNREAD);
         found
     }
 
-    /// Whether the functions of two calls read the same.
+    /// Whether the functions of two calls read the same, by the same names.
     pub fn is_alike(&self, before: &Call, after: &Call) -> bool {
         let mut found = Vec::new();
         let [before, after] =
@@ -113,10 +117,13 @@ impl<'r> Outside<'r> {
                 let are_alike = self.called(before) == self.called(after);
                 if let (true, Some(before), Some(after)) = (are_alike, self.read_by(before), self.read_by(after)) {
                     let holder = self.holder(&names.0, stated);
-                    let differing = after.iter().filter_map(|(name, after)| Some((name, before.get(name)?, after)));
-                    let differing = differing.filter(|(_, before, after)| before != after);
-                    let differing = differing.map(|(name, before, after)| (format!("{holder}{name}"), before, after));
-                    for difference in differing.map(|(name, before, after)| difference(&name, before, after)) {
+                    let names = after.keys().chain(before.keys().filter(|name| !after.contains_key(*name)));
+                    let texts =
+                        |name| [before, after].map(|read| read.get(name).map_or(UNREAD, |text: &String| text.as_str()));
+                    let differing =
+                        names.map(|name| (name, texts(name))).filter(|(_, [before, after])| before != after);
+                    for (name, [before, after]) in differing {
+                        let difference = difference(&format!("{holder}{name}"), before, after);
                         if !found.contains(&difference) {
                             found.push(difference);
                         }

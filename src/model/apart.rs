@@ -16,19 +16,13 @@ pub(super) fn told_apart(before: &str, after: &str) -> (String, String) {
 }
 
 pub(super) fn objects_told_apart(before: &Obj, after: &Obj) -> (String, String) {
-    let [mut old, mut new] = [before, after].map(python::repr);
-    if old == new {
-        // An instance of a subclass looks as one of its base.
-        for (object, text) in [(before, &mut old), (after, &mut new)] {
-            if let Kind::Derived { class, .. } = &**object {
-                *text = format!("{}({text})", class.name);
-            }
-        }
-        if let Some((before, after)) = methods_told_apart(before, after) {
-            return (before, after);
-        }
-    }
-    told_apart(&old, &new)
+    // An instance of a subclass, a member of an enum say, looks as one of its base.
+    let [old, new] = [before, after].map(|object| match &**object {
+        Kind::Derived { class, .. } => format!("{}({})", class.name, python::repr(object)),
+        _ => python::repr(object),
+    });
+    let methods = if old == new { methods_told_apart(before, after) } else { None };
+    methods.unwrap_or_else(|| told_apart(&old, &new))
 }
 
 /// The texts of a method of two objects that look alike, with the fields in which these differ; `None` if they don't.
@@ -172,7 +166,10 @@ pub(super) fn corresponding<'d>(old: &'d Obj, new: &'d Obj) -> Vec<Corresponding
             parts.push((".aux".to_owned(), Some(old_aux), Some(new_aux)));
             parts
         }
-        (Kind::Derived { class: was, base: old }, Kind::Derived { class: is, base: new }) if Rc::ptr_eq(was, is) => {
+        // A number or a text of a class of its own, a member of an enum, has no parts.
+        (Kind::Derived { class: was, base: old }, Kind::Derived { class: is, base: new })
+            if Rc::ptr_eq(was, is) && !corresponding(old, new).is_empty() =>
+        {
             vec![(String::new(), Some(old), Some(new))]
         }
         _ => Vec::new(),

@@ -7,7 +7,7 @@ use super::parts::X64;
 
 /// What is built otherwise, and each leaf in it, says more than a leaf that differs in its dtype and how weak that is: of a container
 /// of another kind high up nothing is alike.
-const BUILT_OTHERWISE: usize = 3;
+pub(super) const BUILT_OTHERWISE: usize = 3;
 
 /// How far two keys are from each other that differ so, with so many leaves in parts that can't be compared. How wide numbers are
 /// follows from the flag where that differs. How arguments are passed is one thing, in whatever it shows.

@@ -4,13 +4,21 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::difference::{Difference, STATIC_ARGUMENT, STATIC_VALUE, leave_out_what_is_inside};
+use super::called::body;
+use super::difference::{ABSENT, Difference, STATIC_ARGUMENT, STATIC_VALUE, leave_out_what_is_inside};
+use super::distance::BUILT_OTHERWISE;
 use super::facet::SHAPE;
 use super::key::Key;
+use super::object::{Kind, Obj};
 use super::parts::{PROGRAM, Part};
+use super::python;
 use super::side_by_side::{Met, are_no_less, is_of_leaves, side_by_side};
 use super::table::{NEVER_FAST, Program};
+use crate::case::Name;
 use crate::spec::Table;
+
+/// What follows the value of an argument that is that of its parameter's default.
+const ITS_DEFAULT: &str = ", its default";
 
 /// How many more keys are looked at, beside one that differs in a shape or a static value alone.
 const BESIDE_WHAT_IS_MEANT: usize = 64;
@@ -106,6 +114,8 @@ impl Best {
 pub(super) struct Search<'k> {
     key: &'k Key,
     table: &'k Table,
+    /// What the parameters of the function are if they aren't given, as texts.
+    defaults: Vec<(Name, String)>,
     parts: Vec<Part<'k>>,
     best: Option<Best>,
     /// How many more keys are to be looked at.
@@ -113,8 +123,15 @@ pub(super) struct Search<'k> {
 }
 
 impl<'k> Search<'k> {
-    pub fn new(key: &'k Key, table: &'k Table) -> Self {
-        Self { key, table, parts: key.parts(table), best: None, left: usize::MAX }
+    pub fn new(function: &Obj, key: &'k Key, table: &'k Table) -> Self {
+        let defaults = match &**body(function) {
+            Kind::Function(function) => {
+                let defaults = function.defaults.borrow();
+                defaults.iter().map(|(name, value)| (name.clone(), python::repr(value))).collect()
+            }
+            _ => Vec::new(),
+        };
+        Self { key, table, defaults, parts: key.parts(table), best: None, left: usize::MAX }
     }
 
     /// Looks at an earlier key; those of the last calls come first. Breaks where none of the rest can be nearer.
@@ -131,14 +148,18 @@ impl<'k> Search<'k> {
         let (found, far) = key.differences(&self.parts, one.key, &before, met.as_deref(), table);
         let says_all = placed.is_some_and(|met| met.len() == far);
         let mut differences: Vec<_> = one.other.into_iter().cloned().chain(found).collect();
+        let given = differences.iter_mut().map(|found| usize::from(self.names_a_default(found))).sum::<usize>();
         let is_often_meant = |found: &&Difference| {
-            [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component) && !found.looks_the_same()
+            [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component)
+                && !found.looks_the_same()
+                && ![&found.before, &found.after].iter().any(|text| text.ends_with(ITS_DEFAULT))
         };
         // Of a loop whose functions were traced anew that is what would be the same if they were kept.
         let follows = self.key.is_of_other_jaxprs(one.key).is_some() && differences.iter().any(is_program);
         let rank = Rank {
             standing: self.standing(one, &differences),
-            far: far + usize::from(one.other.is_some()) - usize::from(follows),
+            // The two calls mean the same.
+            far: far + usize::from(one.other.is_some()) - usize::from(follows) - given * (BUILT_OTHERWISE - 1),
             meant: differences.iter().filter(is_often_meant).count(),
             anew: Reverse(differences.iter().filter(|found| found.looks_the_same()).count()),
         };
@@ -161,6 +182,21 @@ impl<'k> Search<'k> {
         let mut nearest = self.best?.nearest;
         self.key.leave_out_widths(&mut nearest.differences, self.table);
         Some(nearest)
+    }
+
+    /// Says of a static argument that one of the calls is given, and the other isn't, that it is what it would be anyway; whether it is.
+    fn names_a_default(&self, found: &mut Difference) -> bool {
+        let Difference { path, component, before, after } = found;
+        let given = match (component == STATIC_ARGUMENT, before == ABSENT, after == ABSENT) {
+            (true, true, false) => after,
+            (true, false, true) => before,
+            _ => return false,
+        };
+        let is_default = self.defaults.iter().any(|(name, default)| name.as_str() == path && default == given);
+        if is_default {
+            given.push_str(ITS_DEFAULT);
+        }
+        is_default
     }
 
     fn go_on(&mut self) -> ControlFlow<()> {

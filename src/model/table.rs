@@ -250,7 +250,7 @@ impl Entries {
         let others = self.shelves.iter().chain(self.gone.iter().flatten()).filter(looks_same);
         let mut shelves: Vec<&Shelf> = mine.into_iter().chain(others).collect();
         shelves.sort_by_key(|shelf| Reverse(shelf.entries.last().map(|entry| entry.call)));
-        let mut search = Search::new(key, table);
+        let mut search = Search::new(function, key, table);
         for shelf in shelves {
             let other = mine.is_none().then(|| shelf.apart_from(function, &now));
             // What another function of the same loop has left in this very call is nothing earlier.

@@ -570,6 +570,17 @@ fn a_function_in_turns_is_compared_with_its_like(#[values(NEWEST, "0.4.30")] ver
     assert_eq!(found, expected, "{}", text(&explained, Style::PLAIN));
 }
 
+/// One function that closes over the same reads it by the same names, and what it has of functions is theirs.
+#[rstest]
+fn what_is_closed_over_tells_functions_apart(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("closed_over", version);
+    let said = text(&explained, Style::PLAIN);
+    let outside = |call: &ExplainedCall| call.outside.iter().map(|it| it.path.clone()).collect::<Vec<_>>();
+    let again: Vec<_> = explained.calls.iter().filter(|call| call.is_again()).collect();
+    let found: Vec<_> = again.iter().map(|call| (call.number, outside(call), call.alike)).collect();
+    assert_eq!(found, [(2, vec!["hooks".to_owned()], None), (6, vec!["rate".to_owned()], None)], "{said}");
+}
+
 /// Up to flax 0.12.2, which is that of jax 0.8.3 here, a Module remembers what it had.
 #[rstest]
 fn an_attribute_that_was_removed_is_said(#[values(NEWEST, "0.8.3")] version: &str) {

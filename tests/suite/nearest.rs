@@ -190,6 +190,36 @@ fn a_value_is_nearer_than_none() {
     assert_eq!(said(&explained).0, ["static value at t: 3 was 'a'"], "{explained:#?}");
 }
 
+/// A call that is given what another one leaves to the default means the same, which no other value does.
+#[rstest]
+#[case::passed([r#""f32[]""#, r#""f32[]", 3"#, r#""f32[]", 0"#], 1, "static argument at t: 0, its default was absent", "a-default-that-is-passed")]
+#[case::left_out([r#""f32[]", 0"#, r#""f32[]", 3"#, r#""f32[]""#], 1, "static argument at t: absent was 0, its default", "a-default-that-is-left-out")]
+#[case::another([r#""f32[]""#, r#""f32[]", 3"#, r#""f32[]", 4"#], 2, "static value at t: 4 was 3", "static-argument-number")]
+fn a_default_is_as_near_as_can_be(
+    #[case] args: [&str; 3],
+    #[case] nearest: usize,
+    #[case] difference: &str,
+    #[case] cause: &str,
+) {
+    let of = |args: &str| call("jax.jit", args, r#", "options": {"static_argnums": [1]}"#);
+    let explained = read(&args.map(of));
+    let last = explained.calls.last().unwrap();
+    assert_eq!(last.explanation().unwrap().nearest, Nearest::Call(nearest), "{explained:#?}");
+    assert_eq!(said(&explained), (vec![difference.to_owned()], vec![cause]), "{explained:#?}");
+}
+
+/// A member of an enum of numbers is no number that could be an array.
+#[test]
+fn a_member_of_an_enum_has_its_class() {
+    let of = |value: &str| {
+        let arg = format!(r#"{{"new": {{"class": "Mode", "value": {value}}}}}"#);
+        let line = call("jax.jit", &arg, r#", "options": {"static_argnums": [0]}"#);
+        line.replace(r#""classes": {"#, r#""classes": {"Mode": {"subclass": {"of": "int"}}, "#)
+    };
+    let expected = (vec!["static value at s: Mode(1) was Mode(0)".to_owned()], vec!["static-argument"]);
+    assert_eq!(said(&read(&[of("0"), of("1")])), expected);
+}
+
 /// What was traced by `eval_shape` is as near as any once a call has gone on with it.
 #[test]
 fn what_was_traced_first_is_near_once_it_is_built() {

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use super::common::{NEWEST, SPEC};
 
 /// The rules whose calls a recording says in other words, of which implementations these pairs show it, and why.
-const SAID_OTHERWISE: [(&str, &[&str], &str); 14] = [
+const SAID_OTHERWISE: [(&str, &[&str], &str); 13] = [
     (
         "array-avals/smallest-numpy-scalar",
         &["jax.jit", "equinox.filter_jit"],
@@ -31,11 +31,6 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 14] = [
         "placement/out-shardings-divide",
         &["jax.jit"],
         "what is raised once the body was traced is taken for the body's own",
-    ),
-    (
-        "placement/null-out-shardings",
-        &["jax.jit"],
-        "out_shardings of nothing but None are written as none, which the fast path tells apart",
     ),
     (
         "placement/out-shardings-of-leaves",

@@ -388,7 +388,7 @@ fn an_object_is_said_by_what_finds_it(#[values(NEWEST, "0.4.30")] version: &str)
         "another <Learner params={…}, bias=float32[…]>: object-that-holds-arrays",
         &format!("{}: static-argument", ufunc("add")),
         &format!("{}: another-function", ufunc("multiply")),
-        "'c': static-argument",
+        "str_('c'): static-argument",
         "'c': another-static-type",
         "(4+0j): static-argument",
         "4: another-static-type",

@@ -88,7 +88,9 @@ class Outside:
             text = function_text(value) if type(value) is types.FunctionType else value_text(value)
         if known is not None:
             return f"{text} #{self._number(known)}"
-        return text if text != f"<{type(value).__name__}>" else None
+        if text != f"<{type(value).__name__}>":
+            return text
+        return _functions_text(value) if type(value) in (tuple, list) else None
 
     def _number(self, value: Any) -> int:
         """That of an object, which no other one is ever given."""
@@ -281,6 +283,14 @@ def _parts(path: str, value: Any) -> dict[str, Any]:
     if type(value) is dict:
         return {f"{path}[{key!r}]": part for key, part in itertools.islice(value.items(), PARTS) if is_plain(key)}
     return {}
+
+
+def _functions_text(value: tuple[Any, ...] | list[Any]) -> str | None:
+    """A short sequence of nothing but functions, by what they are called."""
+    if len(value) > ITEMS or not all(type(item) is types.FunctionType or is_jitted(item) for item in value):
+        return None
+    texts = [function_text(item) if type(item) is types.FunctionType else value_text(item) for item in value]
+    return f"[{', '.join(texts)}]" if type(value) is list else f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
 def _is_said_whole(value: Any) -> bool:
