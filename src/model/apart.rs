@@ -16,13 +16,17 @@ pub(super) fn told_apart(before: &str, after: &str) -> (String, String) {
 }
 
 pub(super) fn objects_told_apart(before: &Obj, after: &Obj) -> (String, String) {
-    // An instance of a subclass, a member of an enum say, looks as one of its base.
-    let [old, new] = [before, after].map(|object| match &**object {
-        Kind::Derived { class, .. } => format!("{}({})", class.name, python::repr(object)),
-        _ => python::repr(object),
-    });
+    let [old, new] = [before, after].map(with_class);
     let methods = if old == new { methods_told_apart(before, after) } else { None };
     methods.unwrap_or_else(|| told_apart(&old, &new))
+}
+
+/// The text of an object; an instance of a subclass, a member of an enum say, looks as one of its base without its class.
+pub(super) fn with_class(object: &Obj) -> String {
+    match &**object {
+        Kind::Derived { class, .. } => format!("{}({})", class.name, python::repr(object)),
+        _ => python::repr(object),
+    }
 }
 
 /// The texts of a method of two objects that look alike, with the fields in which these differ; `None` if they don't.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::apart::{DEPTH, apart, hashed_apart, objects_told_apart};
+use super::apart::{DEPTH, apart, hashed_apart, objects_told_apart, with_class};
 use super::distance::distance;
 use super::facet::{Facet, leaf_word};
 use super::key::{CONTEXT, Key, below_the_fast_path, is_lowered, static_difference};
@@ -270,7 +270,7 @@ pub(super) fn pieces(
             }
         }
         (None, Piece::Static(after, _)) if is_news(found, path) => {
-            found.push(Difference::new(path, STATIC_ARGUMENT, ABSENT, python::repr(after)));
+            found.push(Difference::new(path, STATIC_ARGUMENT, ABSENT, with_class(after)));
         }
         (Some(Piece::Static(before, _)), Piece::Leaf(after)) => {
             found.push(Difference::new(path, STATIC_OR_TRACED, python::repr(before), after));
@@ -459,7 +459,7 @@ fn by_path(earlier_parts: &[Part<'_>], parts: &[Part<'_>], table: &Table) -> (Ve
             && !in_trees.contains(&place.0)
             && is_news(&found, &place.0)
         {
-            found.push(Difference::new(place.0, STATIC_ARGUMENT, python::repr(&before), ABSENT));
+            found.push(Difference::new(place.0, STATIC_ARGUMENT, with_class(&before), ABSENT));
         }
     }
     leave_out_what_follows(&mut found, earlier_parts, parts);

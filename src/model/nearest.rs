@@ -114,7 +114,7 @@ impl Best {
 pub(super) struct Search<'k> {
     key: &'k Key,
     table: &'k Table,
-    /// What the parameters of the function are if they aren't given, as texts.
+    /// What the parameters of the function are if they aren't given, as texts: of those whose text says all of them.
     defaults: Vec<(Name, String)>,
     parts: Vec<Part<'k>>,
     best: Option<Best>,
@@ -127,7 +127,11 @@ impl<'k> Search<'k> {
         let defaults = match &**body(function) {
             Kind::Function(function) => {
                 let defaults = function.defaults.borrow();
-                defaults.iter().map(|(name, value)| (name.clone(), python::repr(value))).collect()
+                let is_said_whole = |value: &Obj| {
+                    matches!(**value, Kind::None | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Str(_))
+                };
+                let said = defaults.iter().filter(|(_, value)| is_said_whole(value));
+                said.map(|(name, value)| (name.clone(), python::repr(value))).collect()
             }
             _ => Vec::new(),
         };
@@ -148,7 +152,9 @@ impl<'k> Search<'k> {
         let (found, far) = key.differences(&self.parts, one.key, &before, met.as_deref(), table);
         let says_all = placed.is_some_and(|met| met.len() == far);
         let mut differences: Vec<_> = one.other.into_iter().cloned().chain(found).collect();
-        let given = differences.iter_mut().map(|found| usize::from(self.names_a_default(found))).sum::<usize>();
+        // Another function can have had another default.
+        let of_it = differences.iter_mut().filter(|_| one.other.is_none());
+        let given = of_it.map(|found| usize::from(self.names_a_default(found))).sum::<usize>();
         let is_often_meant = |found: &&Difference| {
             [SHAPE, STATIC_VALUE, STATIC_ARGUMENT].contains(&&*found.component)
                 && !found.looks_the_same()

@@ -507,9 +507,9 @@ pub(super) fn beside(pattern: &Pattern) -> String {
     match (pattern.saves, pattern.compiles) {
         (saves, compiles) if saves == compiles => String::new(),
         (0, _) => " (none saved by this alone)".to_owned(),
-        (saves, compiles) if saves == compiles + 1 => " (with it a later call is mended, too)".to_owned(),
+        (saves, compiles) if saves == compiles + 1 => " (a later call hits with it mended, too)".to_owned(),
         (saves, compiles) if saves > compiles => {
-            format!(" (with it {} later calls are mended, too)", saves - compiles)
+            format!(" ({} later calls hit with it mended, too)", saves - compiles)
         }
         (saves, compiles) => format!(" ({saves} of {compiles} without other causes)"),
     }

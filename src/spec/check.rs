@@ -80,9 +80,13 @@ pub(super) fn check_variables(rule: &Rule, is_ambient: bool, report: &mut impl F
         }
     }
     for (which, bindings) in specimens(rule) {
-        if let Err((path, reason)) = check_filled(rule, is_ambient, &bindings) {
+        let wrong = wrong_if_filled(rule, is_ambient, &bindings);
+        let is_wrong = !wrong.is_empty();
+        for (path, reason) in wrong {
             let (reason, help) = with_suggestion(reason);
-            report(&path, which + &reason, help);
+            report(&path, format!("{which}{reason}"), help);
+        }
+        if is_wrong {
             return;
         }
     }
@@ -95,18 +99,26 @@ fn specimens(rule: &Rule) -> impl Iterator<Item = (String, Bindings)> {
     let others = first.clone();
     let others = rule.forall.iter().enumerate().flat_map(move |(i, (name, variable))| {
         let others = others.clone();
-        variable.one_of.iter().flatten().skip(1).map(move |value| {
+        variable.one_of.iter().flatten().skip(1).filter_map(move |value| {
             let mut bindings = others.clone();
             bindings[i].1 = value.clone();
             let shown = Pattern::parse(value).map_or(String::new(), |pattern| format!(" = {pattern}"));
-            (format!("with {name}{shown}: "), bindings)
+            are_distinct(rule, &bindings).then(|| (format!("with {name}{shown}: "), bindings))
         })
     });
     std::iter::once((String::new(), first)).chain(others)
 }
 
-/// Whether the patterns of a rule, filled in so, are values or contexts, or a case with as many calls as there are verdicts.
-fn check_filled(rule: &Rule, is_ambient: bool, bindings: &Bindings) -> Result<(), (Vec<Step>, String)> {
+/// Whether those differ that must.
+fn are_distinct(rule: &Rule, bindings: &Bindings) -> bool {
+    rule.forall.iter().zip(bindings).all(|((_, variable), (_, value))| {
+        bindings.iter().all(|(name, other)| !variable.not.0.contains(name) || other != value)
+    })
+}
+
+/// Which patterns of a rule, filled in so, are no values or contexts, or no case with as many calls as there are verdicts.
+fn wrong_if_filled(rule: &Rule, is_ambient: bool, bindings: &Bindings) -> Vec<(Vec<Step>, String)> {
+    let mut wrong = Vec::new();
     let objects = rule.objects.iter().map(|(name, pattern)| (vec![key("objects"), key(name.as_str())], pattern));
     let sides = rule.pair.iter().flatten().enumerate();
     let sides = sides.map(|(i, pattern)| (vec![key("pair"), Step::Index(i)], pattern));
@@ -117,22 +129,24 @@ fn check_filled(rule: &Rule, is_ambient: bool, bindings: &Bindings) -> Result<()
             pattern.fill::<Value>(bindings)
         };
         let outcome = filled.map_err(|error| error.to_string());
-        outcome
-            .and_then(|value| in_a_case(rule, value).validate().map_err(|error| error.to_string()))
-            .map_err(|reason| (path, reason))?;
+        let outcome = outcome.and_then(|value| in_a_case(rule, value).validate().map_err(|error| error.to_string()));
+        wrong.extend(outcome.err().map(|reason| (path, reason)));
     }
-    let Some(pattern) = &rule.case else { return Ok(()) };
+    let Some(pattern) = &rule.case else { return wrong };
     let case = pattern.fill::<Case>(bindings).map_err(|error| error.to_string());
-    let case = case.and_then(|case| case.validate().map(|()| case).map_err(|error| error.to_string()));
-    let calls = case.map_err(|reason| (vec![key("case")], reason))?.calls().count();
-    let fits = |outcome: &Outcome| outcome.is_predicted() || outcome.calls.len() == calls;
-    match rule.expect.iter().find(|(_, expectation)| !expectation.by_version().all(|(_, outcome)| fits(outcome))) {
-        Some((implementation, _)) => Err((
-            vec![key("expect"), key(implementation)],
-            format!("the case has {calls} calls: give a list of {calls} verdicts"),
-        )),
-        None => Ok(()),
+    match case.and_then(|case| case.validate().map(|()| case).map_err(|error| error.to_string())) {
+        Err(reason) => wrong.push((vec![key("case")], reason)),
+        Ok(case) => {
+            let calls = case.calls().count();
+            let fits = |outcome: &Outcome| outcome.is_predicted() || outcome.calls.len() == calls;
+            let other = rule.expect.iter().filter(|(_, it)| !it.by_version().all(|(_, outcome)| fits(outcome)));
+            wrong.extend(other.map(|(implementation, _)| {
+                let path = vec![key("expect"), key(implementation)];
+                (path, format!("the case has {calls} calls: give a list of {calls} verdicts"))
+            }));
+        }
     }
+    wrong
 }
 
 /// A case that does nothing but mention `value`, with the classes and the names of the objects of `rule`.

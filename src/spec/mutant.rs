@@ -67,7 +67,7 @@ pub struct Edit {
     /// An item of the sequence, a key of the map, or the items of the sequence that have this key.
     #[serde(default)]
     pub remove: Option<String>,
-    /// Only from maps that have this key, too.
+    /// A key is removed only from maps that have this one, too.
     #[serde(default)]
     pub beside: Option<String>,
     /// An item more in the sequence.

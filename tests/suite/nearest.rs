@@ -208,6 +208,18 @@ fn a_default_is_as_near_as_can_be(
     assert_eq!(said(&explained), (vec![difference.to_owned()], vec![cause]), "{explained:#?}");
 }
 
+/// What is equal to a default and of another type is none.
+#[test]
+fn a_member_of_an_enum_is_no_default() {
+    let of = |args: &str| {
+        let line = call("jax.jit", args, r#", "options": {"static_argnums": [1]}"#);
+        line.replace(r#""classes": {"#, r#""classes": {"Mode": {"subclass": {"of": "int"}}, "#)
+    };
+    let explained = read(&[r#""f32[]""#, r#""f32[]", {"new": {"class": "Mode", "value": 0}}"#].map(of));
+    let expected = (vec!["static argument at t: Mode(0) was absent".to_owned()], vec!["a-static-argument-more"]);
+    assert_eq!(said(&explained), expected);
+}
+
 /// A member of an enum of numbers is no number that could be an array.
 #[test]
 fn a_member_of_an_enum_has_its_class() {

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use super::common::{NEWEST, SPEC};
 
 /// The rules whose calls a recording says in other words, of which implementations these pairs show it, and why.
-const SAID_OTHERWISE: [(&str, &[&str], &str); 13] = [
+const SAID_OTHERWISE: [(&str, &[&str], &str); 15] = [
     (
         "array-avals/smallest-numpy-scalar",
         &["jax.jit", "equinox.filter_jit"],
@@ -24,6 +24,11 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 13] = [
         "call-form/compiler-options-shapes-of-a-module",
         &["equinox.filter_jit"],
         "what eqx.filter_eval_shape traces of a jitted function is no call of it",
+    ),
+    (
+        "together/out-shardings-leaf-by-leaf",
+        &["jax.jit"],
+        "out_shardings of nothing but None are written as none, which the fast path tells apart",
     ),
     ("persistent-cache/layout", &["jax.jit", "equinox.filter_jit"], "an array's own layout has no word"),
     ("placement/layout", &["jax.jit", "equinox.filter_jit"], "an array's own layout has no word"),
@@ -36,6 +41,11 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 13] = [
         "placement/out-shardings-of-leaves",
         &["jax.jit"],
         "what is raised once the body was traced is taken for the body's own",
+    ),
+    (
+        "placement/null-out-shardings",
+        &["jax.jit"],
+        "out_shardings of nothing but None are written as none, which the fast path tells apart",
     ),
     (
         "pytree-structure/aux-hash-differs",

@@ -359,7 +359,7 @@ def install() -> None:
                 if is_outside():
                     local.inferred = name
                 return infer_params(*args, **kwargs)
-            local.beside = name in HELPERS or (local.in_loop and name in CONVERSIONS)
+            local.beside = name in HELPERS or (local.in_loop and (name in CONVERSIONS or _stages(args[0], name)))
             if local.beside:
                 return infer_params(*args, **kwargs)
             if local.begins is not None:
@@ -410,6 +410,11 @@ def hook_equinox() -> None:
     equinox.clear_caches = _clearing_hooked("equinox", equinox.clear_caches)
 
 
+def _stages(function: Any, name: str | None) -> bool:
+    """Whether it is what jax makes an array of a NumPy scalar with, since 0.11, and no function of the program's that is called so."""
+    return name == "stage" and (stored(function, "__module__") or "").startswith("jax.")
+
+
 def _forked() -> None:
     """A child would write to the file of its parent, what waits to be written first."""
     global active
@@ -432,7 +437,7 @@ def _listen(event: str, duration: float, **about: Any) -> None:
         active.compiled_beside(name or local.inferred)
     if missed is None or what is None or local.begins is not None:
         return
-    is_helper = local.beside if name is None else name in HELPERS
+    is_helper = local.beside if name in (None, "stage", "jit(stage)") else name in HELPERS
     if is_helper or (local.in_loop and name in CONVERSIONS):
         return
     _spend(duration)

@@ -33,7 +33,7 @@ LAYERS = ("dispatch", "trace", "lower", "compile")
 HELPERS = ("_multi_slice", "jit(_multi_slice)")
 """What jax runs to move an argument to its devices; it is no part of the program. Events have its name since 0.6."""
 
-CONVERSIONS = ("convert_element_type", "jit(convert_element_type)", "stage", "jit(stage)")
+CONVERSIONS = ("convert_element_type", "jit(convert_element_type)")
 """What jax runs to convert an argument of a loop or conditional, by the name of the function or that of its events."""
 
 INFERS = "_infer_params" if hasattr(pjit, "_infer_params") else "_trace_for_jit"

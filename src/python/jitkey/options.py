@@ -76,9 +76,8 @@ def jit_options(wrapper: Any, args: Any = None) -> dict[str, Any]:
     if info.user_specified_in_shardings:
         options |= _in_shardings(info.in_shardings_treedef, [_asked(leaf, mesh) for leaf in info.in_shardings_leaves], args)
     asked = [_asked(leaf, mesh) for leaf in info.out_shardings_leaves]
-    is_one = info.out_shardings_treedef.num_nodes == 1
-    # A tree in which each leaf is left open is another key than none.
-    if any(asked) or not is_one:
+    if any(asked):
+        is_one = info.out_shardings_treedef.num_nodes == 1
         options["out_shardings"] = asked[0] if is_one else {"leaves": asked}
     return options
 

@@ -63,7 +63,10 @@ class Outside:
                 # What jax itself makes of a jaxpr and other functions has no name in the program.
                 read = {name: value for name, value in read.items() if is_plain(value) or is_array(value)}
             said = {name: text for name, value in read.items() if (text := self._said(value)) is not None}
-            return said | _within({name: value for name, value in read.items() if name not in said or not _is_said_whole(value)})
+            within = _within({name: value for name, value in read.items() if name not in said or not _is_said_whole(value)})
+            unsaid = {name: value for name, value in read.items() if name not in said and not any(map(_is_in(name), within))}
+            functions = {name: text for name, value in unsaid.items() if (text := _functions_text(value)) is not None}
+            return said | within | functions
         except Exception:  # What is looked at raises.
             return {}
 
@@ -88,9 +91,7 @@ class Outside:
             text = function_text(value) if type(value) is types.FunctionType else value_text(value)
         if known is not None:
             return f"{text} #{self._number(known)}"
-        if text != f"<{type(value).__name__}>":
-            return text
-        return _functions_text(value) if type(value) in (tuple, list) else None
+        return text if text != f"<{type(value).__name__}>" else None
 
     def _number(self, value: Any) -> int:
         """That of an object, which no other one is ever given."""
@@ -285,9 +286,15 @@ def _parts(path: str, value: Any) -> dict[str, Any]:
     return {}
 
 
-def _functions_text(value: tuple[Any, ...] | list[Any]) -> str | None:
+def _is_in(name: str) -> Callable[[str], bool]:
+    return lambda path: path.startswith((f"{name}.", f"{name}["))
+
+
+def _functions_text(value: Any) -> str | None:
     """A short sequence of nothing but functions, by what they are called."""
-    if len(value) > ITEMS or not all(type(item) is types.FunctionType or is_jitted(item) for item in value):
+    if type(value) not in (tuple, list) or len(value) > ITEMS:
+        return None
+    if not all(type(item) is types.FunctionType or is_jitted(item) for item in value):
         return None
     texts = [function_text(item) if type(item) is types.FunctionType else value_text(item) for item in value]
     return f"[{', '.join(texts)}]" if type(value) is list else f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
