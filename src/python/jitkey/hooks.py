@@ -63,7 +63,7 @@ class Local(threading.local):
     profiler: Any = None
     """The recorder's own, while it watches for a body."""
     beside = False
-    """Whether what jax runs to move an argument was called last, so that events without a name are its own."""
+    """Whether what jax runs to move or to convert an argument was called last, so that events without a name are its own."""
     loaded = False
     """Whether the next compilation is none, but a program from a file of the persistent cache."""
     spent: tuple[tuple[float, float], ...] = ()
@@ -411,7 +411,7 @@ def hook_equinox() -> None:
 
 
 def _stages(function: Any, name: str | None) -> bool:
-    """Whether it is what jax makes an array of a NumPy scalar with, since 0.11, and no function of the program's that is called so."""
+    """Whether it is what jax makes an array of a NumPy scalar with, from 0.10 on, and no function of the program's that is called so."""
     return name == "stage" and (stored(function, "__module__") or "").startswith("jax.")
 
 
