@@ -3,7 +3,7 @@
 use globset::{Glob, GlobMatcher};
 use serde::Serialize;
 
-use super::outside::{OBJECT, is_of_a_choice, is_of_a_number, is_of_an_array};
+use super::outside::{OBJECT, is_built_otherwise, is_of_a_choice, is_of_a_number, is_of_an_array};
 use super::{ExplainedCall, Further, RecordingError, listed};
 use crate::case::Layer;
 use crate::model::{Difference, X64};
@@ -93,6 +93,7 @@ impl<'s> Advisor<'s> {
         let (anew, numbers, arrays) =
             (paths(&is_anew), paths(&|found| is_of_a_number(found)), paths(&|found| is_of_an_array(found)));
         let choices = paths(&|found| is_of_a_choice(found));
+        let otherwise = paths(&|found| is_built_otherwise(found));
         let alike = call.alike.map(|number| number.to_string()).unwrap_or_default();
         let filled = |text: &str| {
             let Difference { path, before, after, .. } = difference;
@@ -102,6 +103,7 @@ impl<'s> Advisor<'s> {
                 ("{before}", before),
                 ("{after}", after),
                 ("{class}", class),
+                ("{otherwise}", otherwise.as_deref().unwrap_or_default()),
                 ("{outside}", anew.as_deref().unwrap_or_default()),
                 ("{numbers}", numbers.as_deref().unwrap_or_default()),
                 ("{choices}", choices.as_deref().unwrap_or_default()),
@@ -112,7 +114,8 @@ impl<'s> Advisor<'s> {
         };
         let besides = [(&cause.fix_numbers, &numbers), (&cause.fix_choices, &choices), (&cause.fix_arrays, &arrays)];
         let besides = besides.into_iter().filter(|(_, paths)| paths.is_some()).filter_map(|(text, _)| text.as_ref());
-        let fix = cause.fix_beside.as_ref().filter(|_| anew.is_some()).unwrap_or(&cause.fix);
+        let fix = cause.fix_otherwise.as_ref().filter(|_| otherwise.is_some()).unwrap_or(&cause.fix);
+        let fix = cause.fix_beside.as_ref().filter(|_| anew.is_some()).unwrap_or(fix);
         let fix = cause.fix_alike.as_ref().filter(|_| call.alike.is_some()).unwrap_or(fix);
         let fixes: Vec<_> = [fix].into_iter().chain(besides).map(|text| filled(text)).collect();
         Some(Advice {

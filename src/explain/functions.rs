@@ -8,20 +8,32 @@ use super::inside::reference;
 use super::methods::Methods;
 use super::outside::unnumbered;
 use super::recording::{Line, Recorded, Recording};
-use crate::case::{ClearScope, Form, Name, Value, Wrapper};
+use crate::case::{ClearScope, Form, MethodForm, Name, Value, Wrapper};
 
 /// So many wrappers, one after the other, are made by a loop.
 const IN_A_LOOP: usize = 3;
 
+/// One of the functions that are made in a place.
+#[derive(Clone, Copy)]
+struct Made<'r> {
+    wrapper: Option<&'r Name>,
+    /// Whose method it is.
+    object: Option<&'r str>,
+    number: usize,
+    /// How often caches had been cleared when it was called last.
+    cleared: usize,
+}
+
 impl Recording {
     /// For each call the number of its function. Functions that are made in one place are told apart by their wrappers: a new
-    /// one is another function, unless it takes the place of one that is gone, and no cache was cleared in between.
+    /// one is another function, unless it takes the place of one that is gone, and no cache was cleared in between. That of an
+    /// object's method takes no other object's place where the object has one.
     fn numbered_functions(&self) -> Vec<usize> {
         let mut numbers = Vec::new();
         let (closed_over, branches, jitted, owners) =
-            (self.closed_over(), self.branches(), self.jitted(), self.owners());
-        // With the wrapper, and how often caches had been cleared when it was called last.
-        let mut made: HashMap<_, Vec<(Option<&Name>, usize, usize)>> = HashMap::new();
+            (self.closed_over(), self.branches(), self.jitted(), self.owners(Methods::class));
+        let objects = self.owners(|_, method| reference(&method.of).map(Name::as_str));
+        let mut made: HashMap<_, Vec<Made<'_>>> = HashMap::new();
         let (mut gone, mut count, mut cleared): (HashSet<&Name>, usize, usize) = Default::default();
         for line in &self.lines {
             let line = match line {
@@ -37,30 +49,46 @@ impl Recording {
             let call = numbers.len();
             let made_of = (&closed_over[call], branches[call], jitted[call], owners[call]);
             let (here, wrapper) = (made.entry((api, called, name, at, made_of)).or_default(), wrapper.as_ref());
-            let known = here.iter().position(|(other, ..)| *other == wrapper);
-            let is_left = |(other, _, last): &(Option<&Name>, usize, usize)| {
-                *last == cleared && other.is_some_and(|other| gone.contains(other))
+            let known = here.iter().position(|made| made.wrapper == wrapper);
+            let object = objects[call];
+            let has_its_own = object.is_some() && here.iter().any(|made| made.object == object);
+            let is_left = |made: &Made<'_>| {
+                made.cleared == cleared
+                    && made.wrapper.is_some_and(|other| gone.contains(other))
+                    && (!has_its_own || made.object == object)
             };
             let place = known.or_else(|| here.iter().position(is_left)).unwrap_or_else(|| {
-                here.push((wrapper, count, cleared));
+                here.push(Made { wrapper, object, number: count, cleared });
                 count += 1;
                 here.len() - 1
             });
-            (here[place].0, here[place].2) = (wrapper, cleared);
-            numbers.push(here[place].1);
+            here[place] = Made { wrapper, object, cleared, ..here[place] };
+            numbers.push(here[place].number);
         }
         numbers
     }
 
-    /// For each call the class of the object whose method its function is: that of a library's class is another one of each.
-    fn owners(&self) -> Vec<Option<&str>> {
+    /// For each call what is asked of its function, if that is a method: the class of the object, say, since that of a library's class
+    /// is another one of each.
+    fn owners<'r>(&'r self, asked: impl Fn(&Methods<'r>, &'r MethodForm) -> Option<&'r str>) -> Vec<Option<&'r str>> {
         let (methods, calls) = (Methods::of(self), self.calls().collect::<Vec<_>>());
-        let owner = |i| self.described(&calls, i).and_then(|call| methods.class(methods.called(call)?));
+        let owner = |i| self.described(&calls, i).and_then(|call| asked(&methods, methods.called(call)?));
         // Of a call that has no description, what another one of its wrapper says.
         let of_wrappers: HashMap<&Name, &str> =
             (0..calls.len()).filter_map(|i| Some((calls[i].wrapper.as_ref()?, owner(i)?))).collect();
         let of_wrapper = |i: usize| calls[i].wrapper.as_ref().and_then(|wrapper| of_wrappers.get(wrapper).copied());
         (0..calls.len()).map(|i| owner(i).or_else(|| of_wrapper(i))).collect()
+    }
+
+    /// For each call the object whose method its function is, if several wrappers are of that one's: a loop that makes them makes none
+    /// of another object's.
+    fn with_several(&self) -> Vec<Option<&str>> {
+        let owners = self.owners(|_, method| reference(&method.of).map(Name::as_str));
+        let mut wrappers: HashMap<&str, HashSet<Option<&Name>>> = HashMap::new();
+        for (owner, call) in owners.iter().zip(self.calls()) {
+            owner.iter().for_each(|owner| _ = wrappers.entry(owner).or_default().insert(call.wrapper.as_ref()));
+        }
+        owners.into_iter().map(|owner| owner.filter(|owner| wrappers[owner].len() > 1)).collect()
     }
 
     /// For each call whether its function was jitted already: it is another one than what is in it.
@@ -106,7 +134,7 @@ impl Recording {
     /// cycle of references is gone whenever Python looks for such. What is there as the program ends is kept, and no such.
     pub(super) fn functions(&self) -> Vec<usize> {
         let mut numbers = self.numbered_functions();
-        let (closed_over, owners) = (self.closed_over(), self.owners());
+        let (closed_over, owners, several) = (self.closed_over(), self.owners(Methods::class), self.with_several());
         let mut made: HashMap<_, IndexMap<Option<&Name>, (usize, usize)>> = HashMap::new();
         let (mut cleared, mut calls) = (0, 0);
         let mut kept: HashSet<&Name> = HashSet::new();
@@ -117,8 +145,8 @@ impl Recording {
                 Line::Beside(_) => {}
                 Line::Call(line) => {
                     let Recorded { api, called, name, at, wrapper, .. } = &line.recorded;
-                    let here =
-                        made.entry((cleared, api, called, name, at, (&closed_over[calls], owners[calls]))).or_default();
+                    let made_of = (&closed_over[calls], owners[calls], several[calls]);
+                    let here = made.entry((cleared, api, called, name, at, made_of)).or_default();
                     here.entry(wrapper.as_ref()).or_insert((calls, calls)).1 = calls;
                     calls += 1;
                 }

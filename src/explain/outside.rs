@@ -57,8 +57,19 @@ fn difference(name: &str, before: &str, after: &str) -> Difference {
     let ((before, of_before), (after, of_after)) = (unnumbered(before), unnumbered(after));
     let is_another = of_before.zip(of_after).is_some_and(|(before, after)| before != after);
     let component = if is_another { OBJECT } else { OUTSIDE };
-    let another = if before == after { "another " } else { "" };
+    let another = if before == after { ANOTHER } else { "" };
     Difference::new(name, component, before, format!("{another}{after}"))
+}
+
+/// How an object looks that looks the same as before.
+const ANOTHER: &str = "another ";
+
+/// What follows one that looks the same and isn't, as other things are read of it: another optimizer.
+const OTHERWISE: &str = ", built otherwise";
+
+/// Whether it is such an object.
+pub(super) fn is_built_otherwise(found: &Difference) -> bool {
+    found.component == OBJECT && found.after.ends_with(OTHERWISE)
 }
 
 /// Instead of what is read by a name: nothing.
@@ -87,8 +98,18 @@ impl<'r> Outside<'r> {
                 [before, after].map(|call| serde_json::to_value(call).expect("every call has a text"));
             self.compare(&before, &after, stated, &mut Vec::new(), &mut found);
         }
-        found.retain(|difference| difference.before != UNREAD && difference.after != UNREAD);
-        found
+        let (found, unread): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|found| found.before != UNREAD && found.after != UNREAD);
+        let is_otherwise = |object: &Difference| {
+            let inside =
+                |found: &Difference| found.path.strip_prefix(&*object.path).is_some_and(|rest| rest.starts_with('.'));
+            object.component == OBJECT && object.after.starts_with(ANOTHER) && unread.iter().any(inside)
+        };
+        let told = |object: Difference| match is_otherwise(&object) {
+            true => Difference { after: format!("{}{OTHERWISE}", &object.after[ANOTHER.len()..]), ..object },
+            false => object,
+        };
+        found.into_iter().map(told).collect()
     }
 
     /// Whether the functions of two calls read the same, by the same names.

@@ -36,6 +36,10 @@ pub struct Cause {
     /// calls them.
     #[serde(default)]
     pub fix_beside: Option<String>,
+    /// The same as `fix`, where an object that such a function reads from outside is built otherwise, another optimizer say;
+    /// `{otherwise}` is what it calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix_otherwise: Option<String>,
     /// What to do besides, where a number that such a function reads from outside is another; `{numbers}` is what it calls them.
     #[serde(default)]
     pub fix_numbers: Option<String>,

@@ -570,6 +570,43 @@ fn a_function_in_turns_is_compared_with_its_like(#[values(NEWEST, "0.4.30")] ver
     assert_eq!(found, expected, "{}", text(&explained, Style::PLAIN));
 }
 
+/// What a factory is given is built otherwise, or is of another number.
+#[rstest]
+fn an_object_from_outside_can_be_built_otherwise(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("other_optimizers", version);
+    let said = text(&explained, Style::PLAIN);
+    let fixes: Vec<_> = explained
+        .calls
+        .iter()
+        .filter_map(|call| Some(call.advice.first()?.as_ref()?.fix.split_once([' ', ','])?.0))
+        .collect();
+    assert!(said.contains("now <GradientTransformationExtraArgs>, built otherwise, before <"), "{said}");
+    assert_eq!(fixes, ["opt", "Make"], "{said}");
+    assert!(said.contains("opt is built otherwise than before, as another optimizer is"), "{said}");
+}
+
+/// NumPy compares a number with a tuple item by item; a defaultdict is nearer to another one than to a dict.
+#[rstest]
+fn a_number_is_no_tuple(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("numbers_and_tuples", version);
+    let said = text(&explained, Style::PLAIN);
+    let causes: Vec<_> =
+        explained.calls.iter().map(|call| call.advice.first().and_then(|it| Some(&*it.as_ref()?.cause))).collect();
+    assert_eq!(causes[1], Some("number-for-a-tuple"), "{said}");
+    assert_eq!(causes[3], Some("tuple-for-a-number"), "{said}");
+    assert_eq!(causes[6], Some("another-default-factory"), "{said}");
+}
+
+/// What is jitted of one object again takes the place of no other one's.
+#[rstest]
+fn methods_of_one_object_are_its_own(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("methods_jitted_again", version);
+    let said = text(&explained, Style::PLAIN);
+    let shown: Vec<_> = explained.patterns.iter().map(|it| (it.id.as_str(), &it.calls[..])).collect();
+    assert_eq!(shown[0], ("method-in-a-loop", &[4, 6][..]), "{said}");
+    assert!(said.contains("self.rate  from outside  now 0.2, before 0.1; later 0.3"), "{said}");
+}
+
 /// One function that closes over the same reads it by the same names, and what it has of functions is theirs.
 #[rstest]
 fn what_is_closed_over_tells_functions_apart(#[values(NEWEST, "0.4.30")] version: &str) {
