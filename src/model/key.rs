@@ -45,6 +45,8 @@ pub struct Key {
     pub(super) ambient: Rc<Ambient>,
     /// The name of the wrapper, where a function has several.
     pub(super) wrapper: Option<Name>,
+    /// Whether it is compiled ahead of time.
+    pub(super) ahead: bool,
     pub(super) definition: Option<Rc<str>>,
     pub(super) module: Option<&'static str>,
     /// The statics and trees, where the table has any, without so many of the first ones. Others keep none of them alive.
@@ -170,6 +172,7 @@ impl Key {
             options: options.clone(),
             ambient: Rc::clone(ambient),
             wrapper: call.wrapper.cloned(),
+            ahead: call.via == Via::Compile,
             definition: definition(function),
             module: module_name(function),
             items: has_items.then(|| Rc::clone(&arguments.items)),

@@ -157,6 +157,7 @@ impl Key {
                 ("donated arguments", Plain::Mask(kept.map(|leaf| leaf.donated).collect()))
             }
             CallComponent::ModuleName => ("name of the module", texts(self.module.map(str::to_owned))),
+            CallComponent::Ahead => ("compiled ahead of time", Plain::Flag(self.ahead)),
             CallComponent::Options => ("options", texts([written(&self.options).into_owned()])),
             CallComponent::KeepUnused => ("keep_unused", Plain::Flag(self.options.keep_unused)),
             CallComponent::CompilerOptions => (

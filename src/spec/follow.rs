@@ -14,6 +14,18 @@ pub(super) fn overlaid(tree: &Tree, known: &[&Tree]) -> Vec<Tree> {
         if let Tree::Mapping(fields) = &mut whole {
             fields.extend(own.clone());
         }
+        if own.get("before").is_none()
+            && let Some(Tree::Mapping(before)) = whole.get_mut("before")
+        {
+            // What it says itself is so at each version.
+            let is_own = |edit: &Tree| {
+                let at = edit.get("at").and_then(Tree::as_str).unwrap_or_default();
+                own.contains_key(at.split('/').next().unwrap_or_default())
+            };
+            for edits in before.values_mut().filter_map(Tree::as_sequence_mut) {
+                edits.retain(|edit| !is_own(edit));
+            }
+        }
         whole
     };
     let overlaid: Vec<_> = followed.map(overlay).collect();

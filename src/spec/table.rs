@@ -270,6 +270,8 @@ pub enum CallComponent {
     OutMesh,
     /// The devices of `out_shardings`.
     OutDevices,
+    /// Whether it is compiled ahead of time, outside of what a call enters by itself.
+    Ahead,
     /// All options of the wrapper.
     Options,
 }

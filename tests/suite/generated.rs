@@ -27,7 +27,7 @@ fn rule_and_model_agree(
         "lax.map"
     )]
     implementation: &str,
-    #[values("0.12.0.1", "0.6.2", "0.4.30")] version: &str,
+    #[values("0.12.0.1", "0.6.2", "0.4.38", "0.4.35", "0.4.30")] version: &str,
 ) {
     agree(campaign(implementation, version, PAIRS, |_| true), implementation, version);
 }
@@ -36,7 +36,11 @@ fn rule_and_model_agree(
 #[rstest]
 fn rule_and_model_agree_without_a_run(
     #[values("jax.jit", "equinox.filter_jit")] implementation: &str,
-    #[values("0.12.0.1", "0.11.2", "0.10.2", "0.9.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.30")] version: &str,
+    #[values(
+        "0.12.0.1", "0.11.2", "0.10.2", "0.9.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.38", "0.4.36", "0.4.35",
+        "0.4.31", "0.4.30"
+    )]
+    version: &str,
 ) {
     let mut campaign = campaign(implementation, version, PAIRS, |_| true);
     campaign.generator = campaign.generator.tracing_only();

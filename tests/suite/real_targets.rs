@@ -91,6 +91,7 @@ fn a_sample_is_compiled_for_real() {
 #[case("equinox.filter_jit")]
 #[case("jax.jit@0.6.2")]
 #[case("equinox.filter_jit@0.6.2")]
+#[case("jax.jit@0.4.38")]
 #[case("jax.jit@0.4.30")]
 #[case("equinox.filter_jit@0.4.30")]
 #[case("lax.while_loop")]
@@ -123,7 +124,7 @@ fn the_sources_of_the_spec_exist() {
         let printed = Command::new(&words[0]).args(["-c", where_to]).output().unwrap().stdout;
         PathBuf::from(String::from_utf8(printed).unwrap().trim())
     };
-    let roots: Vec<_> = [NEWEST, "0.10.2", "0.8.3", "0.6.2", "0.4.30"].into_iter().map(installed).collect();
+    let roots: Vec<_> = [NEWEST, "0.10.2", "0.8.3", "0.6.2", "0.4.38", "0.4.30"].into_iter().map(installed).collect();
     let of_rules = SPEC.rules.values().map(|rule| (rule.id.clone(), &rule.sources));
     let of_profiles = SPEC.profiles.iter().map(|it| (format!("{} {}", it.profile, it.versions), &it.sources));
     let of_cases = SPEC.cases.values().map(|case| (case.id.clone(), &case.sources));

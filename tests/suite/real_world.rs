@@ -27,7 +27,11 @@ fn compared(file: &CaseFile, version: &str) -> Option<(bool, String)> {
 
 #[rstest]
 fn every_report_is_predicted(
-    #[values("0.12.0.1", "0.11.2", "0.10.2", "0.9.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.30")] version: &str,
+    #[values(
+        "0.12.0.1", "0.11.2", "0.10.2", "0.9.2", "0.8.3", "0.7.2", "0.6.2", "0.5.3", "0.4.38", "0.4.36", "0.4.35",
+        "0.4.31", "0.4.30"
+    )]
+    version: &str,
 ) {
     let is_measured = |file: &&CaseFile| ["real/", "finds/"].iter().any(|area| file.id.starts_with(area));
     let files: Vec<_> = SPEC.cases.values().filter(is_measured).collect();

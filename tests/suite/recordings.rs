@@ -103,6 +103,12 @@ fn a_problem_is_explained(
     assert_eq!(observed, ["  observed   trace, trace", "  observed   trace, hit"], "{printed}");
 }
 
+/// Between 0.4.30 and 0.5 jax has two words for no mesh, one outside of calls and one inside.
+#[rstest]
+fn a_jax_with_two_words_for_no_mesh_is_recorded(#[values("meshes", "nested_calls")] program: &str) {
+    record(program, "0.4.38");
+}
+
 /// What nnx.jit hands to jax.jit is a graphdef and a state.
 #[rstest]
 fn a_graphdef_is_read_attribute_by_attribute(#[values(NEWEST, "0.4.30")] version: &str) {

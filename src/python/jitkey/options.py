@@ -149,7 +149,13 @@ def filter_jit_options(wrapper: Any) -> dict[str, Any]:
 def set_mesh() -> Any:
     """The mesh of `jax.set_mesh`, which is in no context of a trace; there its shape is."""
     mesh = None if _DEVICE_CONTEXT is None else _DEVICE_CONTEXT.value
-    return None if mesh is None or mesh.empty else mesh
+    # From jax 0.4.36 to 0.4.38 it is () where there is none.
+    return mesh if isinstance(mesh, jax.sharding.Mesh) and not mesh.empty else None
+
+
+def abstract_mesh_outside() -> Any:
+    """What stands for an abstract mesh where none was ever entered."""
+    return None if _ABSTRACT_MESH is None else _ABSTRACT_MESH.get_global()
 
 
 def abstract_mesh() -> Any:
@@ -157,7 +163,7 @@ def abstract_mesh() -> Any:
     if _ABSTRACT_MESH is None:
         return None
     inner, concrete = _ABSTRACT_MESH.value, set_mesh()
-    usual = _ABSTRACT_MESH.get_global() if concrete is None else concrete.abstract_mesh
+    usual = abstract_mesh_outside() if concrete is None else concrete.abstract_mesh
     return None if inner is None or inner == usual else inner
 
 

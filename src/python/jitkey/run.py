@@ -317,6 +317,9 @@ class _Run:
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         built: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        if isinstance(built.get("static_argnames"), tuple):
+            # From 0.4.31 to 0.4.35 `jax_jit.parse_arguments` takes names by identity, as a program has them that writes them.
+            built["static_argnames"] = tuple(map(sys.intern, built["static_argnames"]))
         if "compiler_options" in built:
             built["compiler_options"] = self.builder.named(built["compiler_options"])
         return built

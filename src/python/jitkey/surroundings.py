@@ -15,7 +15,7 @@ from jax._src.lib import jax_jit
 from . import flags
 from .errors import Unsupported
 from .known import KNOWN
-from .options import abstract_mesh, set_mesh
+from .options import abstract_mesh, abstract_mesh_outside, set_mesh
 from .parameters import NAME
 from .record import explicit_axes
 
@@ -25,6 +25,8 @@ _FLAGS_OF_THREADS = [
     if f"jax_{name}" in jax.config._value_holders
 ]
 """The flags that jax 0.4's fast path has from the thread, without their prefix."""
+HAS_TWO_WORDS = abstract_mesh_outside() == ()
+"""Whether there is () where no abstract mesh is and None inside of a call, as from jax 0.4.36 to 0.4.38: they say the same."""
 GUARDS = ("jax_transfer_guard_host_to_device", "jax_transfer_guard_device_to_device")
 """What guards the arguments of a call."""
 
@@ -64,6 +66,8 @@ class Surroundings:
             # One that was made and isn't entered says nothing but that it is there.
             now = now[:-1]
         axes, i = now[self._axes_at], self._axes_at
+        if HAS_TWO_WORDS:
+            now = tuple(None if type(part) is tuple and not part else part for part in now)
         rest = (now[:i], now[i + 1 :], self.beside())
         named = _told(self._axes, axes, _named_axes)
         context = _told(self._contexts, rest, lambda: self._described(now))
@@ -168,8 +172,8 @@ def _local_flags() -> tuple[Any, ...]:
 
 
 def _entered(manager: str) -> Any:
-    """What that context manager of jax's has set, if jax has it."""
-    return getattr(getattr(jax_config, manager, None), "value", None)
+    """What that context manager of jax's has set, if jax has it; from jax 0.4.36 to 0.4.38 it is () where it was never entered."""
+    return getattr(getattr(jax_config, manager, None), "value", None) or None
 
 
 def _flag(name: str) -> Any:
