@@ -112,12 +112,12 @@ class Surroundings:
             if explicit_axes(inner) != []:
                 raise Unsupported("recording an abstract mesh with axes that aren't Auto")
             context["abstract_mesh"] = dict(inner.shape)
-        metadata = _entered("xla_metadata_context_manager")
+        metadata = _xla_metadata()
         if metadata is not None:
-            if not all(map(NAME.match, metadata.val)):
+            if not all(map(NAME.match, metadata)):
                 raise Unsupported("recording XLA metadata whose name a case can't have")
-            context["xla_metadata"] = {name: self._static(value) for name, value in metadata.val.items()}
-        compute_type = _entered("compute_on_context_manager")
+            context["xla_metadata"] = {name: self._static(value) for name, value in metadata.items()}
+        compute_type = _compute_type()
         if compute_type is not None:
             context["compute_on"] = compute_type
         guard = self._guard()
@@ -171,9 +171,28 @@ def _local_flags() -> tuple[Any, ...]:
     return tuple(getattr(found, name, None) for name in _FLAGS_OF_THREADS)
 
 
+def _xla_metadata() -> dict[str, Any] | None:
+    """What `set_xla_metadata` has set. Up to jax 0.4.38 these are pairs, the value first."""
+    found = _entered("xla_metadata_context_manager")
+    return {name: value for value, name in found} if isinstance(found, tuple) else getattr(found, "val", None)
+
+
+def _compute_type() -> str | None:
+    """What `compute_on` has set. Up to jax 0.4.38 it is all that is entered, one in the other."""
+    found = _entered("compute_on_context_manager")
+    if isinstance(found, tuple):
+        if len(found) > 1:
+            raise Unsupported("recording one compute_on inside of another")
+        return found[0]
+    return found
+
+
 def _entered(manager: str) -> Any:
-    """What that context manager of jax's has set, if jax has it; from jax 0.4.36 to 0.4.38 it is () where it was never entered."""
-    return getattr(getattr(jax_config, manager, None), "value", None) or None
+    """What that context manager of jax's has set, if jax has it: up to 0.4.35 beside the flags of the thread, and from 0.4.36 to 0.4.38
+    () where it was never entered."""
+    holder = getattr(jax_config, manager, None)
+    found = getattr(jax_jit.thread_local_state().extra_jit_context, manager, None) if holder is None and _FLAGS_OF_THREADS else holder
+    return getattr(found, "value", found) or None
 
 
 def _flag(name: str) -> Any:
