@@ -32,7 +32,7 @@ impl Recording {
         let mut numbers = Vec::new();
         let (closed_over, branches, jitted, owners) =
             (self.closed_over(), self.branches(), self.jitted(), self.owners(Methods::class));
-        let objects = self.owners(|_, method| reference(&method.of).map(Name::as_str));
+        let objects = self.owners(Methods::object);
         let mut made: HashMap<_, Vec<Made<'_>>> = HashMap::new();
         let (mut gone, mut count, mut cleared): (HashSet<&Name>, usize, usize) = Default::default();
         for line in &self.lines {
@@ -83,7 +83,7 @@ impl Recording {
     /// For each call the object whose method its function is, if several wrappers are of that one's: a loop that makes them makes none
     /// of another object's.
     fn with_several(&self) -> Vec<Option<&str>> {
-        let owners = self.owners(|_, method| reference(&method.of).map(Name::as_str));
+        let owners = self.owners(Methods::object);
         let mut wrappers: HashMap<&str, HashSet<Option<&Name>>> = HashMap::new();
         for (owner, call) in owners.iter().zip(self.calls()) {
             owner.iter().for_each(|owner| _ = wrappers.entry(owner).or_default().insert(call.wrapper.as_ref()));

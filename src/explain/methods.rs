@@ -23,6 +23,11 @@ impl<'r> Methods<'r> {
         }
     }
 
+    /// The name of its object.
+    pub fn object(&self, method: &'r MethodForm) -> Option<&'r str> {
+        reference(&method.of).map(Name::as_str)
+    }
+
     /// The class of its object.
     pub fn class(&self, method: &MethodForm) -> Option<&'r str> {
         match self.form(&method.of)? {

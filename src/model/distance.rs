@@ -18,8 +18,9 @@ pub(super) fn distance(found: &[Difference], incomparable: usize) -> usize {
     own.into_iter().map(weight).sum::<usize>() + usize::from(!of_form.is_empty()) + BUILT_OTHERWISE * incomparable
 }
 
-/// How much a difference says. A dict is further away from a defaultdict than one with another factory. An object of another class is further away than one of the same, what is over no mesh than what is
-/// over another one, and an array than a key of another implementation or another number.
+/// How much a difference says. A dict is further away from a defaultdict than one with another factory, an object of another class
+/// than one of the same, what is over no mesh than what is over another one, and an array than a key of another implementation or
+/// another number.
 fn weight(difference: &Difference) -> usize {
     let Difference { path, component, before, after } = difference;
     match component.as_str() {
