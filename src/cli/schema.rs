@@ -63,11 +63,13 @@ fn schema(name: SchemaName) -> Schema {
     }
 }
 
-/// A profile says everything, or follows another and says what is different.
+/// A profile says everything, or follows another and says what is different, or is what several have in common.
 fn profile() -> Schema {
     let mut schema = schema_for!(Profile);
     if let Some(all) = schema.remove("required") {
-        let either = serde_json::json!([{ "required": all }, { "required": ["profile", "follows"] }]);
+        let group =
+            serde_json::json!({ "required": ["profile"], "properties": { "profile": { "pattern": "\\.\\*$" } } });
+        let either = serde_json::json!([{ "required": all }, { "required": ["profile", "follows"] }, group]);
         schema.insert("anyOf".to_owned(), either);
     }
     schema

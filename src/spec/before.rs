@@ -1,33 +1,49 @@
 //! Profiles of several ranges of versions in one file: what is different before a version is written as edits, under
 //! `before`, and holds for all that are older, too.
 
+use serde::Deserialize as _;
 use serde_yaml::Value as Tree;
 
-use super::{Profile, Requirement};
+use super::read::key;
+use super::spans::Step;
+use super::{Profile, Requirement, Version};
+
+/// What is wrong with what was before a version, and where it stands in the profile.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    pub path: Vec<Step>,
+    pub reason: String,
+}
 
 /// The profiles that `profile` stands for, with the trees that they are read from: itself, for the newest of its versions, and
 /// one for the versions before each that `before` names.
 ///
 /// # Errors
 /// If there are no versions before one that is named, an edit changes nothing, or what it makes is no profile.
-pub(super) fn by_version(profile: Profile, tree: Tree) -> Result<Vec<Profile>, String> {
-    let mut whole = serde_json::to_value(&tree).map_err(|error| error.to_string())?;
+pub(super) fn by_version(profile: Profile, tree: Tree) -> Result<Vec<Profile>, Wrong> {
+    let wrong = |bound: &Version, inside: Option<usize>, reason: String| {
+        let path = [key("before"), key(&bound.to_string())].into_iter().chain(inside.map(Step::Index)).collect();
+        Wrong { path, reason }
+    };
+    let json = |tree: &Tree| serde_json::to_value(tree).map_err(|error| error.to_string());
+    let mut whole = json(&tree).map_err(|reason| Wrong { path: Vec::new(), reason })?;
     let (mut versions, mut all) = (profile.versions.clone(), Vec::new());
     let mut newer = Profile { tree, ..profile.clone() };
     for (bound, edits) in profile.before.iter().rev() {
-        let before = Requirement::try_from(format!("<{bound}")).map_err(|error| error.to_string())?;
+        let before =
+            Requirement::try_from(format!("<{bound}")).map_err(|error| wrong(bound, None, error.to_string()))?;
         let Some([older, since]) = versions.divided_by(&before) else {
-            return Err(format!("none of the versions {versions} is before {bound}"));
+            return Err(wrong(bound, None, format!("none of the versions {versions} is before {bound}")));
         };
-        for edit in edits {
+        for (i, edit) in edits.iter().enumerate() {
             if edit.apply(&mut whole) == 0 {
-                return Err(format!("before {bound}, nothing is changed at `{}`", edit.at));
+                return Err(wrong(bound, Some(i), format!("before {bound}, nothing is changed at `{}`", edit.at)));
             }
         }
         all.push(Profile { versions: since, ..newer });
-        let tree = serde_yaml::to_value(&whole).map_err(|error| error.to_string())?;
-        let older_one: Profile =
-            serde_json::from_value(whole.clone()).map_err(|error| format!("before {bound}, {error}"))?;
+        let older_one =
+            Profile::deserialize(&whole).map_err(|error| wrong(bound, None, format!("before {bound}, {error}")))?;
+        let tree = serde_yaml::to_value(&whole).map_err(|error| wrong(bound, None, error.to_string()))?;
         (newer, versions) = (Profile { tree, ..older_one }, older);
     }
     all.push(Profile { versions, ..newer });
@@ -58,7 +74,7 @@ sources: [{project: jax, file: jax/_src/lax/control_flow/conditionals.py, symbol
     fn by_version(before: &str) -> Result<Vec<Profile>, String> {
         let tree: serde_yaml::Value = serde_yaml::from_str(&format!("{PROFILE}before: {before}")).unwrap();
         let profile = serde_json::from_value(serde_json::to_value(&tree).unwrap()).unwrap();
-        super::by_version(profile, tree)
+        super::by_version(profile, tree).map_err(|wrong| wrong.reason)
     }
 
     #[test]

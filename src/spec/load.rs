@@ -10,8 +10,8 @@ use serde_yaml::Value as Tree;
 
 use super::before::by_version;
 use super::fingerprint::Fingerprint;
-use super::follow::overlaid;
-use super::read::{Errors, Origin, Reader, key};
+use super::follow::{is_group, overlaid};
+use super::read::{Errors, Origin, Reader, key, with_suggestion};
 use super::spans::{Spans, Step};
 use super::{
     CaseFile, Cause, Causes, Contexts, Diagnostics, Family, Flags, Habit, Mutant, Mutants, Profile, Rule, RuleFile,
@@ -309,16 +309,26 @@ impl Loader {
     }
 
     fn profiles(&mut self, readers: &[Reader<'_>]) {
-        let known: Vec<&Tree> = readers.iter().map(|reader| &reader.tree).collect();
         for reader in readers {
             let name = reader.tree.get("profile").and_then(Tree::as_str).map(str::to_owned);
+            if name.as_deref().is_some_and(is_group) {
+                continue;
+            }
             self.implementations.extend(name.filter(|name| !self.implementations.contains(name)));
-            for tree in overlaid(&reader.tree, &known) {
-                let Some(profile) = self.errors.read::<Profile>(reader, &[], &tree) else { continue };
-                let origin = Origin { file: reader.file.clone(), path: Vec::new() };
-                match by_version(profile, tree) {
-                    Ok(profiles) => self.profiles.extend(profiles.into_iter().map(|one| (one, origin.clone()))),
-                    Err(reason) => self.errors.at_origin(&origin, &[key("before")], "", reason, None),
+            for whole in overlaid(reader, readers) {
+                let Some(profile) = self.errors.read_from::<Profile>(&|path| whole.says(path), &whole.tree) else {
+                    continue;
+                };
+                match by_version(profile, whole.tree.clone()) {
+                    Ok(profiles) => {
+                        let origin = Origin { file: reader.file.clone(), path: Vec::new() };
+                        self.profiles.extend(profiles.into_iter().map(|one| (one, origin.clone())));
+                    }
+                    Err(wrong) => {
+                        let (reader, place) = whole.says(&wrong.path);
+                        let (reason, help) = with_suggestion(wrong.reason);
+                        self.errors.at(reader, &place, None, reason, help);
+                    }
                 }
             }
         }

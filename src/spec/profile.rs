@@ -20,7 +20,8 @@ pub struct Profile {
     /// The implementation's name, such as `jax.jit`.
     pub profile: String,
     /// The implementation that this one is built on. What isn't said here is as in each of its profiles, versions included;
-    /// and what a rule says of it holds here as well, unless the rule names this implementation.
+    /// and what a rule says of it holds here as well, unless the rule names this implementation. A profile of the name `lax.*`
+    /// is none of an implementation, but what those that follow it have in common.
     #[serde(default)]
     pub follows: Option<String>,
     /// The versions that the profile holds for.

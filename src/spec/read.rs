@@ -159,6 +159,9 @@ pub(super) struct Origin {
     pub path: Vec<Step>,
 }
 
+/// The file that says what stands at a path in a tree, and the path in that file.
+pub(super) type Says<'s, 'r, 'f> = dyn Fn(&[Step]) -> (&'r Reader<'f>, Vec<Step>) + 's;
+
 /// The errors so far.
 #[derive(Default)]
 pub(super) struct Errors(pub Vec<Diagnostic>);
@@ -193,8 +196,14 @@ impl Errors {
     /// Reads `tree`, which stands at `path`. On an error the entry that is wrong is taken out and the reading starts
     /// again, until nothing more can be found.
     pub fn read<T: DeserializeOwned>(&mut self, reader: &Reader<'_>, path: &[Step], tree: &Tree) -> Option<T> {
+        self.read_from(&|inside| (reader, path.iter().chain(inside).cloned().collect()), tree)
+    }
+
+    /// The same of a tree that stands in any files.
+    pub fn read_from<'r, 'f, T: DeserializeOwned>(&mut self, says: &Says<'_, 'r, 'f>, tree: &Tree) -> Option<T> {
+        let (reader, path) = says(&[]);
         if let Some(Syntax { reason, help, .. }) = &reader.syntax {
-            self.at(reader, path, None, reason.clone(), help.clone());
+            self.at(reader, &path, None, reason.clone(), help.clone());
             return None;
         }
         let subject = tree.get("id").and_then(Tree::as_str).map(str::to_owned);
@@ -219,9 +228,9 @@ impl Errors {
             }
             let follows = follows_from(&edits, &mut tree, &inside, &reason);
             if !follows {
-                let full: Vec<_> = path.iter().cloned().chain(as_written(&edits, inside.clone())).collect();
+                let (reader, place) = says(&as_written(&edits, inside.clone()));
                 let (reason, help) = with_suggestion(reason);
-                self.at(reader, &full, subject.as_deref(), reason, help);
+                self.at(reader, &place, subject.as_deref(), reason, help);
             }
             let near = unknown.as_ref().and_then(|(name, known)| nearest(name, known.iter().map(String::as_str)));
             // What was meant is read as such, so that its absence is no second error.

@@ -8,12 +8,19 @@ use rstest::{Context, rstest};
 
 /// The built-in profiles and contexts, with `rules` as the only rules.
 fn spec_with(rules: &str) -> Result<Spec, String> {
+    spec_of(rules, str::to_owned)
+}
+
+/// The same with profiles that are written otherwise.
+fn spec_of(rules: &str, written: impl Fn(&str) -> String) -> Result<Spec, String> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/spec");
     let read =
         |name: &str| SpecFile { name: name.to_owned(), text: fs::read_to_string(format!("{root}/{name}")).unwrap() };
     let mut files = vec![read("contexts.yaml"), read("flags.yaml")];
     for entry in fs::read_dir(format!("{root}/profiles")).unwrap() {
-        files.push(read(&format!("profiles/{}", entry.unwrap().file_name().to_string_lossy())));
+        let mut profile = read(&format!("profiles/{}", entry.unwrap().file_name().to_string_lossy()));
+        profile.text = written(&profile.text);
+        files.push(profile);
     }
     files.push(SpecFile { name: "rules/mine.yaml".to_owned(), text: rules.to_owned() });
     Spec::from_files(files).map_err(|diagnostics| diagnostics.to_string())
@@ -65,6 +72,24 @@ fn a_mistake_is_explained(#[context] context: Context, #[case] good: &str, #[cas
     assert_ne!(text, GOOD);
     let name = context.description.expect("every case has a name");
     crate::snapshot!(format!("diagnostic-{name}"), spec_with(&text).unwrap_err());
+}
+
+/// What several profiles have from another file is wrong there, and once.
+#[rstest]
+#[case::in_what_they_share(
+    "forwards_unchanged: true\naxes",
+    "forwards_unchanged: 3\naxes",
+    "spec/profiles/lax.yaml:23:"
+)]
+#[case::in_an_edit_they_share("remove: contexts_made", "remuve: contexts_made", "spec/profiles/lax.yaml:")]
+#[case::in_its_own(
+    "{at: contradicted_length, set: ValueError}",
+    "{at: contradicted, set: 3}",
+    "spec/profiles/lax_scan.yaml:"
+)]
+fn a_mistake_in_a_profile_is_said_where_it_is(#[case] good: &str, #[case] bad: &str, #[case] place: &str) {
+    let said = spec_of(GOOD, |text| text.replace(good, bad)).unwrap_err();
+    assert!(said.contains("\n1 error in 1 file") && said.contains(place), "{said}");
 }
 
 #[test]
