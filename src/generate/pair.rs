@@ -152,7 +152,7 @@ impl<'s> Generator<'s> {
         let traces = |rule: &Rule, outcome: &Outcome| {
             rule.pair.is_some()
                 && !(rule.body == Body::Uses && can_raise(outcome))
-                && !rule.otherwise_ahead.as_ref().is_some_and(|versions| versions.matches(&self.version))
+                && !rule.otherwise_ahead.iter().any(|versions| versions.matches(&self.version))
         };
         self.rules.retain(|_, (rule, outcome)| traces(rule, outcome));
         self.composable.retain(|rule| self.rules.contains_key(rule.id.as_str()));

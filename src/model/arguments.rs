@@ -44,6 +44,8 @@ pub struct Arguments {
     pub bindable: bool,
     /// Whether a name is passed that a positional-only parameter has, too.
     pub names_twice: bool,
+    /// What the fast path raises for a static that can't be hashed, where nothing else hashes it.
+    pub unhashable: Option<Raised>,
     /// Under `jax.vmap`: how many elements there are.
     pub batch: Option<u64>,
     /// Under `jax.vjp` and `jax.jvp`: whether what is lowered is the function as it is.
@@ -301,7 +303,7 @@ impl<'c> Sorter<'c> {
             argument(Root::Named(name.clone()), value, is_static, true, self.uses(parameter), given)?;
             keywords.push(name.clone());
         }
-        self.raise(found.faults)?;
+        let unhashable = self.raise(found.faults)?;
         // They are counted round, but not everywhere, so that the leaves of one argument are too many.
         let has_leaves = |n: &i32| {
             let round = usize::try_from(n.rem_euclid(i32::try_from(args.len()).unwrap_or(i32::MAX).max(1)));
@@ -332,6 +334,7 @@ impl<'c> Sorter<'c> {
             roots: Vec::new(),
             bindable,
             names_twice: bindable && self.call.kwargs.iter().any(|(name, _)| self.signature.is_positional_only(name)),
+            unhashable,
             batch: None,
             without_tangents: false,
         })
@@ -475,8 +478,10 @@ impl<'c> Sorter<'c> {
         }
     }
 
-    pub(super) fn raise(&self, faults: Faults) -> Result<(), Raised> {
+    /// Raises what is raised before any look-up; what the fast path alone raises comes back.
+    pub(super) fn raise(&self, faults: Faults) -> Result<Option<Raised>, Raised> {
         let Faults { mut leaf, mut hash, .. } = faults;
+        let unhashable = hash.take_if(|_| self.profile.fast_path_alone_hashes);
         for stage in &self.profile.errors {
             let fault = match stage {
                 ErrorStage::Flatten => None,
@@ -487,7 +492,7 @@ impl<'c> Sorter<'c> {
                 return Err(raised);
             }
         }
-        Ok(())
+        Ok(unhashable)
     }
 
     /// A dynamic leaf. An invalid one is a fault.

@@ -18,7 +18,8 @@ use super::walk::is_pure_callback;
 use super::wrapper::Options;
 use crate::case::{JitOptions, Via, Wrapper};
 use crate::spec::{
-    ArgumentStyle, FunctionBy, FunctionKey, Held, KeyedBy, LeafKind, ModuleHash, Profile, Role, Table, TableName,
+    ArgumentStyle, CallComponent, FunctionBy, FunctionKey, Held, KeyedBy, LeafKind, ModuleHash, Profile, Role, Table,
+    TableName,
 };
 
 impl Simulation<'_> {
@@ -197,6 +198,7 @@ impl Simulation<'_> {
         let (args, kwargs) = passed(self.profile, &Invocation { function: inner, options, ..*outer }, outer)?;
         let called = Invocation { function: inner, args: &args, kwargs: &kwargs, options, ..*outer };
         let arguments = &sort(self.profile, &called)?;
+        self.hashes_beside_tracers(Via::Call, arguments)?;
         let inside = Ingredients { arguments, invocation: Some(&called), options, ..*call };
         let runs = self.is_looked_up(inner, TableName::Trace, &inside, raises)?;
         self.refuses_options(call.via, options).map_or(Ok(runs), |class| Err(Raised::new(class)))
@@ -220,6 +222,22 @@ impl Simulation<'_> {
         self.is_looked_up_as(inner, inner, name, call, raises)
     }
 
+    /// What `table` has of the form of a call inside of another. The names of the arguments count for a `jax.jit` only where it has no
+    /// table of signatures, which finds it before, and for a `jax.checkpoint` as the profile says.
+    fn named_inside(&self, table: &Table, name: TableName, held: Held) -> Vec<CallComponent> {
+        let (is_checkpointed, is_jit) = (
+            name == TableName::Resources && held == Held::Weakly,
+            self.profile.arguments == ArgumentStyle::AsWritten && self.table(TableName::Infer).is_none(),
+        );
+        let are_names = |part: &CallComponent| {
+            matches!(part, CallComponent::ArgumentNames | CallComponent::ArgumentNamesAsInserted)
+        };
+        let is_kept = |part: &CallComponent| !are_names(part) || !is_checkpointed && is_jit;
+        let own = table.call.iter().copied().filter(is_kept);
+        let named = is_checkpointed && self.profile.checkpoint_names_arguments;
+        own.chain(named.then_some(CallComponent::ArgumentNames)).collect()
+    }
+
     /// The same, where the table has `known` for it.
     fn is_looked_up_as(
         &mut self,
@@ -233,11 +251,12 @@ impl Simulation<'_> {
         let i = if name == TableName::Trace { trace } else { self.tables.len() - 1 };
         let held = if Rc::ptr_eq(known, inner) { Held::Weakly } else { Held::Strongly };
         let by = Some(FunctionKey { by: FunctionBy::Equal, held });
+        let call_parts = self.named_inside(table, name, held);
         // Where the function is an argument like any other, a wrapper inside has the key that it has on its own.
         let is_own = self.profile.arguments == ArgumentStyle::Partition && i == trace && call.invocation.is_some();
         let (key, table) = match is_own && matches!(function_of(call), Some(own) if Rc::ptr_eq(own, inner)) {
             true => (Key::of(table, call, None), table.clone()),
-            false => (Key::of_inner(table, call), Table { function: by, ..table.clone() }),
+            false => (Key::of_inner(table, call), Table { function: by, call: call_parts, ..table.clone() }),
         };
         let found = self.tables[i].find(&table, known, &key)?;
         let blocked = found == Some(NEVER_FAST);

@@ -116,6 +116,17 @@ impl Leaves {
         (0..self.len()).map(|i| self.get(i))
     }
 
+    /// Whether all paths read as those of the others, as far as that is seen at once.
+    pub fn are_called_as(&self, other: &Self) -> bool {
+        let mut last: Option<[*const Tree; 2]> = None;
+        self.len() == other.len()
+            && self.iter().zip(other.iter()).all(|(a, b)| {
+                let trees = [&a.tree, &b.tree].map(Rc::as_ptr);
+                let is_known = last.replace(trees) == Some(trees);
+                a.node == b.node && (is_known || a.tree.reads_as(&b.tree))
+            })
+    }
+
     /// The numbers of the leaves' traits, and these by their numbers.
     pub fn by_traits(&self) -> (impl Iterator<Item = usize>, &[Traits]) {
         (self.leaves.iter().map(|leaf| leaf.traits as usize), &self.traits)

@@ -80,7 +80,7 @@ impl Sorter<'_> {
             }
         }
         self.partition_root(rest_tree, rest_is_given, &mut sorted, &mut found);
-        self.raise(found.faults)?;
+        let unhashable = self.raise(found.faults)?;
         let Partition { mask, roots, items } = sorted;
         let form = CallForm { mask, positional, keywords: passed, ..CallForm::default() };
         Ok(Arguments {
@@ -93,6 +93,7 @@ impl Sorter<'_> {
             omitted: self.signature.omitted(args.len(), kwargs),
             bindable: true,
             names_twice: false,
+            unhashable,
             batch: None,
             without_tangents: false,
         })

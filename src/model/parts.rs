@@ -124,6 +124,7 @@ impl Key {
                 true
             }
             CallComponent::Wrapper if same_options() => self.wrapper == other.wrapper,
+            CallComponent::ArgumentNames if self.leaves.are_called_as(&other.leaves) => true,
             _ => self.call_part(component) == other.call_part(component),
         }
     }
@@ -138,7 +139,10 @@ impl Key {
             CallComponent::ChoosesByName => ("static names", Plain::Flag(form.chooses_by_name)),
             CallComponent::Definition => ("definition", Plain::Text(self.definition.as_deref().unwrap_or_default())),
             CallComponent::ArgumentNames => {
-                ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called())))
+                ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called(false))))
+            }
+            CallComponent::ArgumentNamesAsInserted => {
+                ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called(true))))
             }
             CallComponent::DonatedPositions => {
                 ("donated positions", texts(form.donated.0.iter().map(ToString::to_string)))

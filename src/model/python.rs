@@ -19,7 +19,7 @@ use super::treedef::Root;
 use crate::case::{Array, Class, Content, Dtype, EqPolicy, HashPolicy, Library, Name, Parsed, ParsedClass, Subclass};
 use crate::spec::{ModuleHash, PartitionSpecs};
 
-pub use super::repr::{description, repr};
+pub use super::repr::{description, printed, repr};
 
 /// `a is b`
 pub fn is(a: &Obj, b: &Obj) -> bool {

@@ -1,5 +1,7 @@
 //! Python's `repr`, as far as explanations show it.
 
+use std::rc::Rc;
+
 use super::apart::stem;
 use super::object::{Kind, Obj};
 use crate::case::{Class, Name};
@@ -9,6 +11,17 @@ pub fn description(value: &Obj) -> Option<&str> {
     match &**value {
         Kind::Str(text) if text.contains('=') || text.contains(", ") => Some(text),
         _ => None,
+    }
+}
+
+/// The same with the address of what Python prints with its address.
+pub fn printed(obj: &Obj) -> String {
+    match &**obj {
+        Kind::Tuple(items) => format!("({})", items.iter().map(printed).collect::<Vec<_>>().join(", ")),
+        Kind::Instance { class, .. } if matches!(class.root(), Class::Plain { .. }) => {
+            format!("{} at {:p}", repr(obj), Rc::as_ptr(obj))
+        }
+        _ => repr(obj),
     }
 }
 

@@ -392,11 +392,11 @@ impl Path {
         labels
     }
 
-    /// The name of a leaf in the debug info of jax 0.4, whose key paths take the keys of a defaultdict in the order of
-    /// insertion, although its values are sorted (`_register_keypaths`).
-    pub fn called(&self) -> String {
+    /// The name of a leaf in the debug info of jax. Up to 0.4.35 key paths take the keys of a defaultdict `as_inserted`, although
+    /// its values are sorted (`_register_keypaths`).
+    pub fn called(&self, as_inserted: bool) -> String {
         let label = |label: &Label| match label {
-            Label::Key { called, .. } => format!("[{}]", python::repr(called)),
+            Label::Key { key, called } => format!("[{}]", python::printed(if as_inserted { called } else { key })),
             label => label.to_string(),
         };
         std::iter::once(self.tree.root.to_string()).chain(self.labels().iter().map(label)).collect()

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::arguments::Arguments;
 use super::buffers::{given, uses_a_donated_one};
 use super::called::{comparison_raises, innermost};
 use super::difference::Explanation;
@@ -124,6 +125,7 @@ impl<'c> Simulation<'c> {
                 if let Some(raised) = missing_raises() {
                     return Err(raised);
                 }
+                self.hashes_beside_tracers(call.via, call.arguments)?;
                 if let Some(class) = self.no_rule_for(call).or_else(|| self.refuses_options(call.via, call.options)) {
                     self.walk_below(call, body_raises, Layer::Trace)?;
                     return Err(Raised::new(class));
@@ -132,6 +134,9 @@ impl<'c> Simulation<'c> {
                 return Ok(Served { missed: served.missed.with(Layer::Dispatch), ..served });
             }
             Via::Trace | Via::EvalShape | Via::MakeJaxpr => {
+                if call.via == Via::EvalShape && self.profile.keyed_by == KeyedBy::Wrapper {
+                    self.hashes_beside_tracers(call.via, call.arguments)?;
+                }
                 let served = self.walk_below(call, body_raises, Layer::Trace)?;
                 return self
                     .refuses_options(call.via, call.options)
@@ -144,6 +149,9 @@ impl<'c> Simulation<'c> {
         let fast = fast.filter(|fast| !fast.arguments.leaves.iter().any(|leaf| leaf.never_fast));
         let mut dispatch_key = None;
         if let Some(fast) = fast {
+            if let Some(raised) = &fast.arguments.unhashable {
+                return Err(raised.clone());
+            }
             match self.consult(TableName::Dispatch, function, fast, None)? {
                 (Some(NEVER_FAST), _) => {}
                 (Some(program), _) => {
@@ -179,6 +187,20 @@ impl<'c> Simulation<'c> {
         };
         self.file(TableName::Dispatch, function, dispatch_key, program)?;
         outcome.map(|served| Served { missed: served.missed.with(Layer::Dispatch), ..served })
+    }
+
+    /// Raises for a static that can't be hashed where nothing but the fast path hashes, which is asked if no argument is a tracer.
+    /// Where tracers are statics themselves, they are compared with those of every call before.
+    pub(super) fn hashes_beside_tracers(&mut self, via: Via, arguments: &Arguments) -> Result<(), Raised> {
+        let Some(raised) = &arguments.unhashable else { return Ok(()) };
+        let is_traced = via != Via::Grad || arguments.form.static_positions.contains(&0);
+        if arguments.leaves.is_empty() || via == Via::Grad && is_traced {
+            return Err(raised.clone());
+        }
+        if is_traced {
+            self.unknown = Some(ModelError::Unsupported("tracers that are static arguments and compared".to_owned()));
+        }
+        Ok(())
     }
 
     /// Notes of a call that missed the fast path alone, whose key is `key`, how it differs from those that led to the program

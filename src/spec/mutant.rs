@@ -64,7 +64,7 @@ pub struct Edit {
     /// The places, as in `tables/*/leaf`: keys of maps; of sequences all items (`*`), or those that have the word as a key, as
     /// their `table` or among their `kind`.
     pub at: String,
-    /// An item of the sequence, a key of the map, or the items of the sequence that have this key.
+    /// An item of the sequence, a key of the map, or the items of the sequence that have this key or are called so.
     #[serde(default)]
     pub remove: Option<String>,
     /// A key is removed only from maps that have this one, too.
@@ -243,7 +243,7 @@ impl Edit {
         match (place, &self.remove, &self.add) {
             (Json::Array(items), Some(word), _) => {
                 let before = items.len();
-                items.retain(|item| item.as_str() != Some(word) && item.get(word).is_none());
+                items.retain(|item| item.as_str() != Some(word) && item.get(word).is_none() && !is_called(item, word));
                 items.len() < before
             }
             (Json::Object(map), Some(key), _) => {
@@ -258,6 +258,13 @@ impl Edit {
     }
 }
 
+/// Whether the item of a sequence is what `word` says.
+fn is_called(item: &Json, word: &str) -> bool {
+    let kinds = item.get("kind").and_then(Json::as_array);
+    item.get("table").is_some_and(|name| name == word)
+        || kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == word))
+}
+
 /// Calls `change` with each place that the steps lead to.
 fn each(tree: &mut Json, steps: &[&str], change: &mut dyn FnMut(&mut Json)) {
     let Some((step, rest)) = steps.split_first() else { return change(tree) };
@@ -270,12 +277,7 @@ fn each(tree: &mut Json, steps: &[&str], change: &mut dyn FnMut(&mut Json)) {
         }
         Json::Array(items) => {
             for item in items {
-                let is_called = item.get("table").is_some_and(|name| name == step)
-                    || item
-                        .get("kind")
-                        .and_then(Json::as_array)
-                        .is_some_and(|kinds| kinds.iter().any(|kind| kind == step));
-                if *step == "*" || is_called {
+                if *step == "*" || is_called(item, step) {
                     each(item, rest, change);
                 } else if let Some(inner) = item.get_mut(*step) {
                     each(inner, rest, change);

@@ -53,6 +53,13 @@ pub struct Profile {
     pub none_key: Option<String>,
     /// The exception that an unhashable static argument (`TypeError` from `hash`) becomes; other errors stay as they are.
     pub unhashable: String,
+    /// Whether the jaxprs of what `jax.checkpoint` wraps are found by the names of the arguments, too.
+    #[serde(default)]
+    pub checkpoint_names_arguments: bool,
+    /// Whether nothing but the fast path hashes static arguments, so that a call which it isn't asked for takes those that can't
+    /// be hashed.
+    #[serde(default)]
+    pub fast_path_alone_hashes: bool,
     /// Which of two errors comes first.
     pub errors: Vec<ErrorStage>,
     /// Whether the fast path overlooks negative `static_argnums`, so that it takes those arguments for dynamic.

@@ -78,8 +78,9 @@ pub struct Rule {
     pub body: Body,
     /// The versions on which tracing ahead of time, which asks no fast path and runs nothing, does otherwise than the rule
     /// says. `--trace-only` leaves the rule out there, and the rule's note says what happens instead.
-    #[serde(default)]
-    pub otherwise_ahead: Option<Requirement>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    #[cfg_attr(feature = "schema", schemars(with = "OneOrManyNames"))]
+    pub otherwise_ahead: Vec<Requirement>,
     /// What somebody does whose program recompiles because of this.
     #[serde(default)]
     pub fix: Option<String>,
@@ -218,13 +219,19 @@ impl<'de> Deserialize<'de> for Places {
     }
 }
 
+/// One range of versions, or a list of them.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Requirement>, D::Error> {
+    let OneOrMany(ranges) = OneOrMany::deserialize(deserializer)?;
+    ranges.into_iter().map(|range| range.try_into().map_err(serde::de::Error::custom)).collect()
+}
+
 struct OneOrMany(Vec<String>);
 
 impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Places::deserialize(deserializer)? {
             Places::All(places) => Ok(Self(places)),
-            _ => Err(serde::de::Error::custom("expected a position or a list of positions")),
+            _ => Err(serde::de::Error::custom("expected one of them or a list of them")),
         }
     }
 }

@@ -242,8 +242,10 @@ pub enum CallComponent {
     ChoosesByName,
     /// Where the function is defined: its name, its lines and its parameters (`DebugInfo`).
     Definition,
-    /// The names of all argument leaves, in which dict keys are printed (`repr`).
+    /// The names of all argument leaves, in which dict keys are printed (`repr`): the `arg_names` of a `DebugInfo`.
     ArgumentNames,
+    /// The same, where the keys of a defaultdict are printed in the order of insertion, although its values are sorted.
+    ArgumentNamesAsInserted,
     /// `donate_argnums` and `donate_argnames`, completed from the signature, in the order in which they are written.
     Donation,
     /// `donate_argnums` alone.
