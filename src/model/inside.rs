@@ -33,11 +33,12 @@ impl Simulation<'_> {
     ) -> Result<bool, Raised> {
         match &**function {
             Kind::Jitted(inner, options) => {
-                self.inner_runs(inner, (&Options::of(options, self.profile), passed_inside), call, raises)
+                let options = &Options::of(options, self.profile);
+                self.inner_runs(function, inner, (options, passed_inside), call, raises)
             }
             Kind::Wrapper(inner, options) if self.profile.keyed_by == KeyedBy::Function => {
                 // A transformation has made what it is called with.
-                self.inner_runs(inner, (options, passed_under), call, raises)
+                self.inner_runs(function, inner, (options, passed_under), call, raises)
             }
             Kind::ModuleWrapper("filter_jit", inner, _) => match call.invocation {
                 Some(outer) if self.profile.arguments == ArgumentStyle::Partition => {
@@ -46,12 +47,12 @@ impl Simulation<'_> {
                     let arguments = &if call.via == Via::Vmap { arguments.unbatched()? } else { arguments };
                     // The objects of a case are made before anything is cleared.
                     let inside = Ingredients { arguments, invocation: Some(&called), generation: 0, ..*call };
-                    self.is_looked_up(inner, TableName::Trace, &inside, raises)
+                    self.is_looked_up(inner, &Lookup::FilterJit, &inside, raises)
                 }
                 // It jits a function of its own, which has the wrapped one as an argument, and so keeps it.
                 _ => {
                     let argument: Obj = Rc::new(Kind::ModuleWrapper(PARTITIONED, Rc::clone(inner), ModuleHash::Fields));
-                    self.is_looked_up_as(&argument, inner, TableName::Resources, call, raises)
+                    self.is_looked_up(inner, &Lookup::As(&argument), call, raises)
                 }
             },
             // It takes arrays alone, whatever is static outside.
@@ -61,9 +62,9 @@ impl Simulation<'_> {
                     let called = Invocation { function: inner, options: &Options::default(), ..*outer };
                     let arguments = &sort(self.profile, &called)?;
                     let inside = Ingredients { arguments, invocation: Some(&called), ..*call };
-                    self.is_looked_up(inner, TableName::Resources, &inside, raises)
+                    self.is_looked_up(inner, &Lookup::Checkpoint, &inside, raises)
                 }
-                (None, None) => self.is_looked_up(inner, TableName::Resources, call, raises),
+                (None, None) => self.is_looked_up(inner, &Lookup::Checkpoint, call, raises),
             },
             // Nothing is mapped, and nothing returned that would have to be.
             Kind::ModuleWrapper("filter_vmap", inner, _) if !is_mapped(call.arguments) && returns_nothing(inner) => {
@@ -165,9 +166,10 @@ impl Simulation<'_> {
         call.invocation.filter(|_| self.profile.arguments == ArgumentStyle::AsWritten && call.via != Via::Vmap)
     }
 
-    /// The same for the function inside a `jax.jit` with these options, which sorts its arguments itself.
+    /// The same for the function inside the `jax.jit` that is `wrapper`, with these options, which sorts its arguments itself.
     fn inner_runs(
         &mut self,
+        wrapper: &Obj,
         inner: &Obj,
         (options, passed): (&Options, PassedOn),
         call: &Ingredients<'_>,
@@ -188,19 +190,19 @@ impl Simulation<'_> {
         let Some(outer) = self.as_written(call) else {
             let is_partition = self.profile.arguments == ArgumentStyle::Partition && call.via != Via::Vmap;
             let Some(outer) = call.invocation.filter(|_| is_partition) else {
-                return self.is_looked_up(inner, TableName::Trace, call, raises);
+                return self.is_looked_up(inner, &Lookup::Jit(wrapper), call, raises);
             };
             // To `jax.jit` a number that `filter_jit` keeps static is an array.
             let args = with_literals(outer)?;
             let arguments = &sort(self.profile, &Invocation { args: &args, ..*outer })?;
-            return self.is_looked_up(inner, TableName::Trace, &Ingredients { arguments, ..*call }, raises);
+            return self.is_looked_up(inner, &Lookup::Jit(wrapper), &Ingredients { arguments, ..*call }, raises);
         };
         let (args, kwargs) = passed(self.profile, &Invocation { function: inner, options, ..*outer }, outer)?;
         let called = Invocation { function: inner, args: &args, kwargs: &kwargs, options, ..*outer };
         let arguments = &sort(self.profile, &called)?;
         self.hashes_beside_tracers(Via::Call, arguments)?;
         let inside = Ingredients { arguments, invocation: Some(&called), options, ..*call };
-        let runs = self.is_looked_up(inner, TableName::Trace, &inside, raises)?;
+        let runs = self.is_looked_up(inner, &Lookup::Jit(wrapper), &inside, raises)?;
         self.refuses_options(call.via, options).map_or(Ok(runs), |class| Err(Raised::new(class)))
     }
 
@@ -211,56 +213,58 @@ impl Simulation<'_> {
         (asks && refuses()).then_some("ValueError")
     }
 
-    /// The same where the jaxpr of `inner` is looked up: in the table of jaxprs, or in that of what `jax.checkpoint` wraps.
+    /// The same where the jaxpr of `inner` is looked up.
     fn is_looked_up(
         &mut self,
         inner: &Obj,
-        name: TableName,
-        call: &Ingredients<'_>,
-        raises: Option<&Raised>,
-    ) -> Result<bool, Raised> {
-        self.is_looked_up_as(inner, inner, name, call, raises)
-    }
-
-    /// What `table` has of the form of a call inside of another. The names of the arguments count for a `jax.jit` only where it has no
-    /// table of signatures, which finds it before, and for a `jax.checkpoint` as the profile says.
-    fn named_inside(&self, table: &Table, name: TableName, held: Held) -> Vec<CallComponent> {
-        let (is_checkpointed, is_jit) = (
-            name == TableName::Resources && held == Held::Weakly,
-            self.profile.arguments == ArgumentStyle::AsWritten && self.table(TableName::Infer).is_none(),
-        );
-        let are_names = |part: &CallComponent| {
-            matches!(part, CallComponent::ArgumentNames | CallComponent::ArgumentNamesAsInserted)
-        };
-        let is_kept = |part: &CallComponent| !are_names(part) || !is_checkpointed && is_jit;
-        let own = table.call.iter().copied().filter(is_kept);
-        let named = is_checkpointed && self.profile.checkpoint_names_arguments;
-        own.chain(named.then_some(CallComponent::ArgumentNames)).collect()
-    }
-
-    /// The same, where the table has `known` for it.
-    fn is_looked_up_as(
-        &mut self,
-        known: &Obj,
-        inner: &Obj,
-        name: TableName,
+        by: &Lookup<'_>,
         call: &Ingredients<'_>,
         raises: Option<&Raised>,
     ) -> Result<bool, Raised> {
         let Some((trace, table)) = self.table(TableName::Trace) else { return Ok(true) };
-        let i = if name == TableName::Trace { trace } else { self.tables.len() - 1 };
-        let held = if Rc::ptr_eq(known, inner) { Held::Weakly } else { Held::Strongly };
-        let by = Some(FunctionKey { by: FunctionBy::Equal, held });
-        let call_parts = self.named_inside(table, name, held);
+        let (checkpoints, signatures) = (self.profile.tables.len(), self.profile.tables.len() + 1);
+        let inside = &self.profile.inside;
+        let (i, known, held, named) = match by {
+            Lookup::Jit(_) => (trace, inner, Held::Weakly, inside.jit),
+            Lookup::FilterJit => (trace, inner, Held::Weakly, None),
+            Lookup::Checkpoint => (checkpoints, inner, Held::Weakly, inside.checkpoint),
+            Lookup::As(known) => (checkpoints, *known, Held::Strongly, None),
+        };
+        let is_theirs = |part: &CallComponent| match part {
+            CallComponent::ArgumentNames | CallComponent::ArgumentNamesAsInserted => false,
+            // Those are what the outer wrapper asks for.
+            CallComponent::Options => matches!(by, Lookup::FilterJit),
+            _ => true,
+        };
+        let nameless: Vec<_> = table.call.iter().copied().filter(is_theirs).collect();
         // Where the function is an argument like any other, a wrapper inside has the key that it has on its own.
         let is_own = self.profile.arguments == ArgumentStyle::Partition && i == trace && call.invocation.is_some();
         let (key, table) = match is_own && matches!(function_of(call), Some(own) if Rc::ptr_eq(own, inner)) {
             true => (Key::of(table, call, None), table.clone()),
-            false => (Key::of_inner(table, call), Table { function: by, call: call_parts, ..table.clone() }),
+            false => {
+                let function = Some(FunctionKey { by: FunctionBy::Equal, held });
+                let parts = nameless.iter().copied().chain(named).collect();
+                (Key::of_inner(table, call), Table { function, call: parts, ..table.clone() })
+            }
         };
-        let found = self.tables[i].find(&table, known, &key)?;
+        let signature = match by {
+            Lookup::Jit(wrapper) if inside.signatures && named.is_some() => {
+                let function = Some(FunctionKey { by: FunctionBy::Identity, held: Held::Weakly });
+                Some((*wrapper, Table { function, call: nameless, ..table.clone() }))
+            }
+            _ => None,
+        };
+        let mut found = self.tables[i].find(&table, known, &key)?;
+        if let Some((wrapper, of_wrapper)) = &signature
+            && found.is_none()
+        {
+            found = self.tables[signatures].find(of_wrapper, wrapper, &key)?;
+        }
         let blocked = found == Some(NEVER_FAST);
-        if found.is_some() && !blocked {
+        if let Some(program) = found.filter(|_| !blocked) {
+            if let Some((wrapper, of_wrapper)) = &signature {
+                self.tables[signatures].file(wrapper, of_wrapper, key, program, self.calls)?;
+            }
             return Ok(false);
         }
         if !call.arguments.bindable && !self.binds_inside(inner) {
@@ -270,6 +274,9 @@ impl Simulation<'_> {
             Ok(body_ran) => {
                 if !blocked {
                     let program = self.traced(call);
+                    if let Some((wrapper, of_wrapper)) = &signature {
+                        self.tables[signatures].file(wrapper, of_wrapper, key.clone(), program, self.calls)?;
+                    }
                     self.tables[i].file(known, &table, key, program, self.calls)?;
                 }
                 Ok(body_ran)
@@ -282,6 +289,17 @@ impl Simulation<'_> {
             }
         }
     }
+}
+
+/// By what a function inside of another is looked up.
+enum Lookup<'l> {
+    /// By this `jax.jit`, which finds the signatures that it has met.
+    Jit(&'l Obj),
+    FilterJit,
+    /// By `jax.checkpoint`, in a table of its own.
+    Checkpoint,
+    /// There, too, where the function is this argument.
+    As(&'l Obj),
 }
 
 /// What a function inside of another is called with.

@@ -27,7 +27,7 @@ use crate::spec::{CallComponent, ContextComponent, Equality, LeafComponent, Tabl
 
 /// What a table has of a call. Keys of one call share what they are made of, and what a table has of that is looked at where
 /// two keys are compared: most are never.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Key {
     /// Of all that Python compares by its hash, and of enough else to tell most keys apart.
     pub(super) hash: u64,

@@ -158,8 +158,8 @@ impl<'c> Simulation<'c> {
             return Err(ModelError::Unsupported(format!("what an nnx.Module is to {}", profile.profile)));
         }
         let function = names.build(&case.function)?;
-        // One more than the profile names: the jaxprs of what `jax.checkpoint` wraps.
-        let tables = (0..=profile.tables.len()).map(|_| Entries::default()).collect();
+        // Two more than the profile names: the jaxprs of what `jax.checkpoint` wraps, and the signatures of what `jax.jit` does inside.
+        let tables = (0..profile.tables.len() + 2).map(|_| Entries::default()).collect();
         let (programs, primitives, gone) = (Vec::new(), Vec::new(), Gone::default());
         let (wrappers, generations) = (Wrappers::default(), Generations::default());
         let (compiled, calls, explains, explanations) = (HashMap::new(), 0, false, Vec::new());

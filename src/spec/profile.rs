@@ -8,9 +8,25 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::table::Table;
+use super::table::{CallComponent, Table};
 use super::{Edit, FlagEffect, Requirement, SourceRef, Version};
 use crate::case::{Dtype, Effect, Name, Value, Via};
+
+/// What the tables have that are asked where a function with a table of its own is called inside of another.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Inside {
+    /// The names of the arguments of what `jax.jit` wraps, as its jaxpr is found by them.
+    #[serde(default)]
+    pub jit: Option<CallComponent>,
+    /// The same of what `jax.checkpoint` wraps.
+    #[serde(default)]
+    pub checkpoint: Option<CallComponent>,
+    /// Whether each `jax.jit` finds the signatures that it has met, whatever the arguments are called.
+    #[serde(default)]
+    pub signatures: bool,
+}
 
 /// How one implementation builds its keys, at some versions.
 #[derive(Debug, Clone, Deserialize)]
@@ -53,9 +69,9 @@ pub struct Profile {
     pub none_key: Option<String>,
     /// The exception that an unhashable static argument (`TypeError` from `hash`) becomes; other errors stay as they are.
     pub unhashable: String,
-    /// Whether the jaxprs of what `jax.checkpoint` wraps are found by the names of the arguments, too.
+    /// What counts for functions that are called inside of another.
     #[serde(default)]
-    pub checkpoint_names_arguments: bool,
+    pub inside: Inside,
     /// Whether nothing but the fast path hashes static arguments, so that a call which it isn't asked for takes those that can't
     /// be hashed.
     #[serde(default)]
