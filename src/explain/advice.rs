@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::outside::{OBJECT, is_built_otherwise, is_of_a_choice, is_of_a_number, is_of_an_array};
 use super::{ExplainedCall, Further, RecordingError, listed};
-use crate::case::Layer;
-use crate::model::{Difference, X64};
+use crate::case::{Dtype, Layer};
+use crate::model::{Difference, X64, dtype_called};
 use crate::spec::{Cause, Spec};
 
 /// A cause, as it is stated of one difference.
@@ -77,6 +77,7 @@ impl<'s> Advisor<'s> {
             let mut pairs = patterns.iter().zip(texts);
             pairs.all(|(globs, text)| globs.is_empty() || globs.iter().any(|glob| glob.is_match(text)))
                 && all.iter().all(|glob| beside.iter().any(|text| glob.is_match(text)))
+                && (!cause.when.one_dtype || dtype_in(before).is_some_and(|dtype| dtype_in(after) == Some(dtype)))
                 && (cause.when.missed.is_empty() || did_miss == cause.when.missed.iter().copied().collect())
         };
         let (_, cause) = self.0.iter().find(fits)?;
@@ -125,6 +126,14 @@ impl<'s> Advisor<'s> {
             rule: cause.rule.clone(),
         })
     }
+}
+
+/// The dtype that a text writes in any of its forms: `jnp.f32`, `dtype(f32)`, `'float32'`.
+fn dtype_in(text: &str) -> Option<Dtype> {
+    let module = text.strip_prefix("jnp.").or_else(|| text.strip_prefix("np."));
+    let made = || text.strip_prefix("dtype(").and_then(|rest| rest.strip_suffix(')'));
+    let name = module.or_else(made).unwrap_or_else(|| text.trim_matches('\''));
+    Dtype::named(name).or_else(|| dtype_called(name))
 }
 
 /// The class of the object of which `method` is one, as it is called where it is defined; what isn't written so has none.

@@ -61,6 +61,7 @@ pub use key::Key;
 pub use object::Raised;
 pub use parts::X64;
 pub use predict::{ModelError, Objects, Prediction, Simulation, behaviour, predict};
+pub use python::dtype_called;
 pub use treedef::Path;
 
 #[cfg(test)]

@@ -381,25 +381,33 @@ impl Path {
 
     /// The labels on the way, from the root.
     fn labels(&self) -> Vec<Label> {
+        self.steps().into_iter().map(|(_, label)| label).collect()
+    }
+
+    /// The same, with the kinds of the nodes in which something is called so.
+    fn steps(&self) -> Vec<(NodeKind, Label)> {
         let mut node = self.node as usize;
-        let mut labels = Vec::new();
+        let mut steps = Vec::new();
         while node + 1 < self.tree.nodes().len() {
             let (parent, nth) = self.tree.parents()[node];
             node = parent as usize;
-            labels.push(self.tree.nodes()[node].label(nth as usize));
+            let within = &self.tree.nodes()[node];
+            steps.push((within.kind, within.label(nth as usize)));
         }
-        labels.reverse();
-        labels
+        steps.reverse();
+        steps
     }
 
     /// The name of a leaf in the debug info of jax. Up to 0.4.35 key paths take the keys of a defaultdict `as_inserted`, although
     /// its values are sorted (`_register_keypaths`).
     pub fn called(&self, as_inserted: bool) -> String {
-        let label = |label: &Label| match label {
-            Label::Key { key, called } => format!("[{}]", python::printed(if as_inserted { called } else { key })),
-            label => label.to_string(),
+        let called = |(kind, label): &(NodeKind, Label)| match (kind, label) {
+            (_, Label::Key { key, called }) => format!("[{}]", python::printed(if as_inserted { called } else { key })),
+            // Of the children of a class a recording says where they are held, if the class has no keys for them.
+            (NodeKind::Custom, Label::Written(_) | Label::Index(_)) => "[…]".to_owned(),
+            (_, label) => label.to_string(),
         };
-        std::iter::once(self.tree.root.to_string()).chain(self.labels().iter().map(label)).collect()
+        std::iter::once(self.tree.root.to_string()).chain(self.steps().iter().map(called)).collect()
     }
 }
 

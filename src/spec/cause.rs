@@ -76,6 +76,9 @@ pub struct When {
     /// What stands in the later key.
     #[serde(default)]
     pub after: Vec<String>,
+    /// Whether both are one dtype, in two forms.
+    #[serde(default)]
+    pub one_dtype: bool,
     /// What differs at the path, this difference among it, as `dtype: u32 was i32`: each of these.
     #[serde(default)]
     pub beside: Vec<String>,

@@ -167,6 +167,7 @@ fn a_program_is_predicted(
         "training_linen",
         "training_equinox",
         "training_sharded",
+        "told_by_names",
         "threads_and_effects",
         "nested_calls",
         "references",

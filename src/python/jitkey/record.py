@@ -41,6 +41,13 @@ def is_real(value: Any) -> bool:
     return isinstance(value, np.complexfloating) and value.dtype.itemsize <= 16 and bool(value.imag == 0)
 
 
+class _Unset:
+    """The class of what stands for a field that isn't set."""
+
+
+_Unset.__name__ = _Unset.__qualname__ = "unset"
+
+
 class Recorder:
     """Writes a case: its classes, its objects and its calls."""
 
@@ -132,14 +139,17 @@ class Recorder:
         }
 
     def _module(self, module: Any) -> Any:
-        """An `equinox.Module`; a field that was never set, or that its class overrides, is none of its parts."""
-        own = vars(module)
-        fields = [field for field in dataclasses.fields(module) if field.name in own]
+        """An `equinox.Module`; a field that was never set, or that its class overrides, is no value, but tells it from one that has it."""
+        own, fields = vars(module), dataclasses.fields(module)
         static = [field.name for field in fields if field.metadata.get("static", False)]
         dynamic = [field.name for field in fields if field.name not in static]
-        values = {name: self.value(own[name]) for name in dynamic}
-        values |= {name: self._named(own[name]) for name in static}
+        values = {name: self.value(own[name]) if name in own else self._unset() for name in dynamic}
+        values |= {name: self._named(own[name]) if name in own else {"str": "<unset>"} for name in static}
         return {"new": {"class": self._class(module, {"module": {"fields": dynamic, "static": static}}), "fields": values}}
+
+    def _unset(self) -> Any:
+        """What equinox has in the place of a field that isn't set: a node without children."""
+        return {"new": {"class": self._class_of(_Unset, (), {"node": {}}), "children": [], "aux": None}}
 
     def _class(self, value: Any, form: dict[str, Any]) -> str:
         return self._class_of(type(value), (), form)
@@ -196,7 +206,7 @@ def _keys(node: Any) -> list[str] | None:
 
 def _attributes(node: Any, children: list[Any]) -> list[str] | None:
     """The attributes of a node that hold its children, or the items of a dict in one, as those of a `functools.partial` or of equinox's
-    `State`; None if one of them is in none, or in several."""
+    `State`; None if one of them is in none. Children that are one object are in the same ones, in their order."""
     slots = {name for base in type(node).__mro__ for name, it in vars(base).items() if type(it) is types.MemberDescriptorType}
     held = {name: stored(node, name, NOTHING) for name in sorted(slots)} | (held_by(node) or {})
     names: dict[int, list[str]] = {}
@@ -205,9 +215,10 @@ def _attributes(node: Any, children: list[Any]) -> list[str] | None:
         for key, item in part.items() if type(part) is dict else ():
             if type(key) in (str, int):
                 names.setdefault(id(item), []).append(f".{name}[{key!r}]")
-    found = [names.get(id(child), []) for child in children]
-    keys = [named[0] for named in found if len(named) == 1]
-    return keys if children and len(set(keys)) == len(children) else None
+    times = collections.Counter(id(child) for child in children)
+    left = {one: iter(named) for one, named in names.items() if len(named) == times[one]}
+    keys = [next(left.get(id(child), iter(())), None) for child in children]
+    return [key for key in keys if key] if children and all(keys) else None
 
 
 def is_module(value: Any) -> bool:

@@ -105,6 +105,10 @@ class _Call:
     """How its line begins, as text, and how many of its entries that are."""
 
 
+def _has_begun() -> None:
+    local.begins = None
+
+
 class Recording:
     """A recording under way."""
 
@@ -196,7 +200,8 @@ class Recording:
             runs = functools.partial(original, wrapper, *args, **kwargs)
             return self._served(wrapped, path, getattr(jitted, "__wrapped__", None), again, described, runs)
         call = described()
-        made = self._watched(call, functools.partial(original, wrapper, *args, **kwargs))
+        handed_on = None if path is None else getattr(jitted, "__wrapped__", None)
+        made = self._watched(call, functools.partial(original, wrapper, *args, **kwargs), handed_on)
         if via in ("trace", "lower"):
             self._stage_is(made, (api, call.line["number"]))
         return made
@@ -318,8 +323,9 @@ class Recording:
                 wrapped.entries.forget()
         self._write({"clear": scope, "after": self._begun})
 
-    def _watched(self, call: _Call, runs: Callable[[], Any]) -> Any:
-        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that."""
+    def _watched(self, call: _Call, runs: Callable[[], Any], handed_on: Any = None) -> Any:
+        """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that. Where it
+        is known which function is handed to Python if the call misses, it misses nothing until that is."""
         local.inside = True
         try:
             self._begin(call)
@@ -328,12 +334,15 @@ class Recording:
             local.inside = False
             raise
         local.watch(call.codes)
+        if handed_on is not None:
+            local.begins = handed_on, _has_begun
         try:
             return runs()
         except BaseException as error:
             call.line["error"] = describe(error)
             raise
         finally:
+            local.begins = None
             self._end_of(call)
 
     def _served(
