@@ -152,7 +152,10 @@ pub(super) fn absences(recording: &Recording, functions: &[usize]) -> Vec<Differ
             Some(_) if line.recorded.api == "lax.map" && observed.missed.contains(Layer::Lower) => Absence::Wrapped,
             Some(earlier) if is_traced_loop && has_raised(earlier) => Absence::Blocked,
             Some(earlier) if earlier.undescribed => Absence::Undescribed,
-            Some(earlier) if !earlier.called || (earlier.ahead && observed.missed == only_dispatch) => Absence::Ahead,
+            // What has its jaxpr and was never lowered was traced alone, or under a transformation.
+            Some(earlier) if !earlier.called || (earlier.ahead && !observed.missed.contains(Layer::Trace)) => {
+                Absence::Ahead
+            }
             Some(earlier) if earlier.wrapper != line.recorded.wrapper.as_ref() => Absence::Anew,
             Some(_) => Absence::Gone,
         };

@@ -254,12 +254,13 @@ impl Simulation<'_> {
             }
             _ => None,
         };
-        let mut found = self.tables[i].find(&table, known, &key)?;
-        if let Some((wrapper, of_wrapper)) = &signature
-            && found.is_none()
-        {
-            found = self.tables[signatures].find(of_wrapper, wrapper, &key)?;
-        }
+        // A signature is looked for first, and filed by whatever succeeds.
+        let met =
+            signature.as_ref().map(|(wrapper, of_wrapper)| self.tables[signatures].find(of_wrapper, wrapper, &key));
+        let found = match met.transpose()?.flatten() {
+            None => self.tables[i].find(&table, known, &key)?,
+            met => met,
+        };
         let blocked = found == Some(NEVER_FAST);
         if let Some(program) = found.filter(|_| !blocked) {
             if let Some((wrapper, of_wrapper)) = &signature {
@@ -272,11 +273,11 @@ impl Simulation<'_> {
         }
         match self.body_runs(inner, call, raises) {
             Ok(body_ran) => {
+                let program = self.traced(call);
+                if let Some((wrapper, of_wrapper)) = &signature {
+                    self.tables[signatures].file(wrapper, of_wrapper, key.clone(), program, self.calls)?;
+                }
                 if !blocked {
-                    let program = self.traced(call);
-                    if let Some((wrapper, of_wrapper)) = &signature {
-                        self.tables[signatures].file(wrapper, of_wrapper, key.clone(), program, self.calls)?;
-                    }
                     self.tables[i].file(known, &table, key, program, self.calls)?;
                 }
                 Ok(body_ran)

@@ -9,6 +9,7 @@ use super::difference::Difference;
 use super::facet::{partition, sharding_type};
 use super::key::{Avals, Key, KeyItem, out_shardings};
 use super::object::Obj;
+use super::python;
 use super::treedef::{Path, Treedef};
 use crate::case::{Donate, JitOptions, Name, Placement, Value};
 use crate::spec::{CallComponent, ContextComponent, Equality, Table, TableName};
@@ -124,9 +125,18 @@ impl Key {
                 true
             }
             CallComponent::Wrapper if same_options() => self.wrapper == other.wrapper,
-            CallComponent::ArgumentNames if self.leaves.are_called_as(&other.leaves) => true,
+            CallComponent::ArgumentNames => {
+                self.leaves.are_called_as(&other.leaves) || self.names(false).eq(other.names(false))
+            }
+            CallComponent::ArgumentNamesAsInserted => self.names(true).eq(other.names(true)),
             _ => self.call_part(component) == other.call_part(component),
         }
+    }
+
+    /// The names of the arguments. Of a recording nobody knows what prints with its address: objects that are equal print alike.
+    fn names(&self, as_inserted: bool) -> impl Iterator<Item = String> {
+        let print = if self.ambient.recorded { python::repr } else { python::printed };
+        self.leaves.iter().map(move |leaf| leaf.path().called(as_inserted, print))
     }
 
     /// A part of the call's form, and what it is called.
@@ -139,10 +149,10 @@ impl Key {
             CallComponent::ChoosesByName => ("static names", Plain::Flag(form.chooses_by_name)),
             CallComponent::Definition => ("definition", Plain::Text(self.definition.as_deref().unwrap_or_default())),
             CallComponent::ArgumentNames => {
-                ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called(false))))
+                ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called(false, python::repr))))
             }
             CallComponent::ArgumentNamesAsInserted => {
-                ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called(true))))
+                ("argument names", texts(self.leaves.iter().map(|leaf| leaf.path().called(true, python::repr))))
             }
             CallComponent::DonatedPositions => {
                 ("donated positions", texts(form.donated.0.iter().map(ToString::to_string)))

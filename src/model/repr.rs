@@ -14,17 +14,6 @@ pub fn description(value: &Obj) -> Option<&str> {
     }
 }
 
-/// The same with the address of what Python prints with its address.
-pub fn printed(obj: &Obj) -> String {
-    match &**obj {
-        Kind::Tuple(items) => format!("({})", items.iter().map(printed).collect::<Vec<_>>().join(", ")),
-        Kind::Instance { class, .. } if matches!(class.root(), Class::Plain { .. }) => {
-            format!("{} at {:p}", repr(obj), Rc::as_ptr(obj))
-        }
-        _ => repr(obj),
-    }
-}
-
 /// `repr(obj)`, as far as the names of arguments show it: enough to tell keys apart that are equal.
 pub fn repr(obj: &Obj) -> String {
     match &**obj {
@@ -103,5 +92,16 @@ pub fn repr(obj: &Obj) -> String {
         Kind::ModuleWrapper(by, func, _) => format!("{by}({})", repr(func)),
         Kind::Ellipsis => "...".to_owned(),
         Kind::Object { called, .. } => called.clone().unwrap_or_else(|| "<object>".to_owned()),
+    }
+}
+
+/// The same with the address of what Python prints with one, so that no two objects print alike.
+pub fn printed(obj: &Obj) -> String {
+    match &**obj {
+        Kind::Tuple(items) => format!("({})", items.iter().map(printed).collect::<Vec<_>>().join(", ")),
+        Kind::Instance { class, .. } if matches!(class.root(), Class::Plain { .. }) => {
+            format!("{} at {:p}", repr(obj), Rc::as_ptr(obj))
+        }
+        _ => repr(obj),
     }
 }

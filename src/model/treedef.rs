@@ -399,10 +399,10 @@ impl Path {
     }
 
     /// The name of a leaf in the debug info of jax. Up to 0.4.35 key paths take the keys of a defaultdict `as_inserted`, although
-    /// its values are sorted (`_register_keypaths`).
-    pub fn called(&self, as_inserted: bool) -> String {
+    /// its values are sorted (`_register_keypaths`). `print` is what `repr` does with a key.
+    pub fn called(&self, as_inserted: bool, print: fn(&Obj) -> String) -> String {
         let called = |(kind, label): &(NodeKind, Label)| match (kind, label) {
-            (_, Label::Key { key, called }) => format!("[{}]", python::printed(if as_inserted { called } else { key })),
+            (_, Label::Key { key, called }) => format!("[{}]", print(if as_inserted { called } else { key })),
             // Of the children of a class a recording says where they are held, if the class has no keys for them.
             (NodeKind::Custom, Label::Written(_) | Label::Index(_)) => "[…]".to_owned(),
             (_, label) => label.to_string(),

@@ -189,8 +189,8 @@ impl<'c> Simulation<'c> {
         outcome.map(|served| Served { missed: served.missed.with(Layer::Dispatch), ..served })
     }
 
-    /// Raises for a static that can't be hashed where nothing but the fast path hashes, which is asked if no argument is a tracer.
-    /// Where tracers are statics themselves, they are compared with those of every call before.
+    /// Raises for a static that can't be hashed, at a version where only the fast path hashes: it is asked if no leaf is a tracer. Where
+    /// the static can be a tracer itself, which is compared with those of every call before, the outcome isn't known.
     pub(super) fn hashes_beside_tracers(&mut self, via: Via, arguments: &Arguments) -> Result<(), Raised> {
         let Some(raised) = &arguments.unhashable else { return Ok(()) };
         let is_traced = via != Via::Grad || arguments.form.static_positions.contains(&0);

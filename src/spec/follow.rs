@@ -24,6 +24,10 @@ impl<'r, 'f> Overlaid<'r, 'f> {
         if self.own.tree.get(field).is_none() {
             return (followed, path.to_vec());
         }
+        let has = |before: &str, version: &str| self.own.tree.get(before).is_some_and(|it| it.get(version).is_some());
+        if matches!(path, [Step::Key(before), Step::Key(version)] if !has(before, version)) {
+            return (followed, path.to_vec());
+        }
         // Edits come from both.
         let [Step::Key(before), Step::Key(version), Step::Index(at), inside @ ..] = path else { return own() };
         let edits = |tree: &'_ Tree| tree.get(before)?.get(version)?.as_sequence().cloned();

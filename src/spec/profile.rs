@@ -12,7 +12,7 @@ use super::table::{CallComponent, Table};
 use super::{Edit, FlagEffect, Requirement, SourceRef, Version};
 use crate::case::{Dtype, Effect, Name, Value, Via};
 
-/// What the tables have that are asked where a function with a table of its own is called inside of another.
+/// What else the jaxpr of a jitted or checkpointed function is found by, where that is called inside of another.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -23,7 +23,8 @@ pub struct Inside {
     /// The same of what `jax.checkpoint` wraps.
     #[serde(default)]
     pub checkpoint: Option<CallComponent>,
-    /// Whether each `jax.jit` finds the signatures that it has met, whatever the arguments are called.
+    /// Whether each `jax.jit` finds the signatures that it has met, whatever the arguments are called; without `jit` it makes no
+    /// difference.
     #[serde(default)]
     pub signatures: bool,
 }

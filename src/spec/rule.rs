@@ -231,7 +231,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Places::deserialize(deserializer)? {
             Places::All(places) => Ok(Self(places)),
-            _ => Err(serde::de::Error::custom("expected one of them or a list of them")),
+            _ => Err(serde::de::Error::custom("expected a text or a list of texts")),
         }
     }
 }

@@ -92,6 +92,17 @@ def cast(x, dtype):
     return x.astype(dtype)
 
 
+def scale(by, x):
+    return x * by
+
+
+scaled = functools.update_wrapper(jax.jit(functools.partial(scale, 2.0)), scale)
+summed = functools.wraps(double)(jax.jit(lambda x: jnp.sum(x)))
+for _ in range(2):
+    scaled(x)
+    summed(x)
+
+
 cast(x, dtype=jnp.float32)
 cast(x, dtype="bfloat16")
 cast(x, dtype="float32")

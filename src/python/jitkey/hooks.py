@@ -435,6 +435,9 @@ def _listen(event: str, duration: float, **about: Any) -> None:
         local.loaded, what = False, "loaded"
     if missed is None and what == "compile" and active is not None and not local.inside:
         active.compiled_beside(name or local.inferred)
+    if missed is not None and what == "compile" and local.begins is not None and active is not None:
+        # Nothing of the call has begun: it is compiled for what takes its arguments apart, or puts together what it returns.
+        active.compiled_beside(name or local.inferred)
     if missed is None or what is None or local.begins is not None:
         return
     is_helper = local.beside if name in (None, "stage", "jit(stage)") else name in HELPERS

@@ -206,7 +206,7 @@ def _keys(node: Any) -> list[str] | None:
 
 def _attributes(node: Any, children: list[Any]) -> list[str] | None:
     """The attributes of a node that hold its children, or the items of a dict in one, as those of a `functools.partial` or of equinox's
-    `State`; None if one of them is in none. Children that are one object are in the same ones, in their order."""
+    `State`; None if one of them is in none. Children that are one object have its attributes in the order of these."""
     slots = {name for base in type(node).__mro__ for name, it in vars(base).items() if type(it) is types.MemberDescriptorType}
     held = {name: stored(node, name, NOTHING) for name in sorted(slots)} | (held_by(node) or {})
     names: dict[int, list[str]] = {}

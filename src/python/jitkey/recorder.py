@@ -42,7 +42,7 @@ from .signatures import Signatures, twice
 from .source import asked_by, caller, code, codes, place, programs_line, transformed_by
 from .stream import Stream
 from .surroundings import Surroundings
-from .wrappers import Wrapper, wrapper_of
+from .wrappers import Wrapper, handed_on, wrapper_of
 
 VERSION = 1
 """Of the format of recordings."""
@@ -198,10 +198,10 @@ class Recording:
 
         if path is not None and again is not None:
             runs = functools.partial(original, wrapper, *args, **kwargs)
-            return self._served(wrapped, path, getattr(jitted, "__wrapped__", None), again, described, runs)
+            return self._served(wrapped, path, handed_on(jitted), again, described, runs)
         call = described()
-        handed_on = None if path is None else getattr(jitted, "__wrapped__", None)
-        made = self._watched(call, functools.partial(original, wrapper, *args, **kwargs), handed_on)
+        function = None if path is None else handed_on(jitted)
+        made = self._watched(call, functools.partial(original, wrapper, *args, **kwargs), function)
         if via in ("trace", "lower"):
             self._stage_is(made, (api, call.line["number"]))
         return made
@@ -323,7 +323,7 @@ class Recording:
                 wrapped.entries.forget()
         self._write({"clear": scope, "after": self._begun})
 
-    def _watched(self, call: _Call, runs: Callable[[], Any], handed_on: Any = None) -> Any:
+    def _watched(self, call: _Call, runs: Callable[[], Any], function: Any = None) -> Any:
         """Describes the call before it runs, since it may donate or change what it is given; one like an earlier call, by that. Where it
         is known which function is handed to Python if the call misses, it misses nothing until that is."""
         local.inside = True
@@ -334,8 +334,8 @@ class Recording:
             local.inside = False
             raise
         local.watch(call.codes)
-        if handed_on is not None:
-            local.begins = handed_on, _has_begun
+        if function is not None:
+            local.begins = function, _has_begun
         try:
             return runs()
         except BaseException as error:

@@ -168,9 +168,12 @@ class Wrapper:
 
 def function_of(wrapper: Any) -> Any:
     """The function that is jitted. What `copy` makes of a wrapper has it, too, but no attributes."""
-    if type(wrapper) is type(A_JIT) and not hasattr(wrapper, "__wrapped__"):
-        return wrapper.__getstate__().get("fun")
-    return getattr(wrapper, "__wrapped__", None)
+    return handed_on(wrapper) or getattr(wrapper, "__wrapped__", None)
+
+
+def handed_on(jitted: Any) -> Any:
+    """What jaxlib hands to Python where its fast path has no entry: `__wrapped__` is what the program says it is."""
+    return jitted.__getstate__().get("fun") if type(jitted) is type(A_JIT) else None
 
 
 def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str], *, is_given: bool = False) -> Wrapper | None:
