@@ -504,7 +504,7 @@ fn what_is_held_has_a_name(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
         "<lambda>: structure of it",
         "<lambda>: shape of f.args[0]",
         "<lambda>: shape of it.right[0]",
-        "<lambda>: shape of it['pair'][0], shape of it['pair'][1]",
+        "<lambda>: shape of it['pair'].left, shape of it['pair'].right",
         if version == "0.4.30" {
             "<lambda>: shape of state._state[0]"
         } else {
