@@ -100,6 +100,20 @@ fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version
     assert_eq!(patterns("changed_objects", version), expected);
 }
 
+/// A function of a library that has a name of the program's is a choice, by whatever name the library calls it; an import is none, nor
+/// what is made of the program's own.
+#[rstest]
+fn another_function_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let numpy = if version == NEWEST { "jax.numpy" } else { "jax._src.numpy.ufuncs" };
+    let defined = |name: &str, line: usize| format!("<{name} at functions_exchanged.py:{line}>");
+    let expected = [
+        changed("calls 2 and 3 of run", &format!("Layer.act: {} was {}", defined("triple", 18), defined("double", 14))),
+        changed("call 6 of run", &format!("Model.act: <{numpy}.sin> was <{numpy}.tanh>")),
+        changed("call 8 of choose", &format!("ACT: <{numpy}.sin> was <{numpy}.tanh>")),
+    ];
+    assert_eq!(patterns("functions_exchanged", version), expected);
+}
+
 /// What the functions of calls that compiled again read from outside, where that is another.
 fn read_from_outside(explained: &Explained) -> Vec<String> {
     let again = explained.calls.iter().filter(|call| call.is_again());

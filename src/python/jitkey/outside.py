@@ -27,6 +27,8 @@ from .source import (
     is_of_the_program,
     is_program,
     is_wrapper,
+    library_function,
+    own_name,
     positional,
     stored,
 )
@@ -120,10 +122,10 @@ class Variables:
             return
         self._function = weakref.ref(inner)
         of_module, free = _variables_of(inner.__code__)
-        self._of_module = [name for name in sorted(of_module) if _is_value(inner.__globals__.get(name, NOTHING))]
+        self._of_module = [name for name in sorted(of_module) if _is_value(name, inner.__globals__.get(name, NOTHING))]
         held = closed_over(inner)
         around = enumerate(inner.__code__.co_freevars)
-        self._cells = [i for i, name in around if name in free and _is_value(held.get(name, NOTHING))]
+        self._cells = [i for i, name in around if name in free and _is_value(name, held.get(name, NOTHING))]
         self.names = (*self._of_module, *(inner.__code__.co_freevars[i] for i in self._cells))
 
     def now(self) -> list[Any]:
@@ -140,9 +142,12 @@ class Variables:
         return values
 
 
-def _is_value(value: Any) -> bool:
+def _is_value(name: str, value: Any) -> bool:
     if is_namespace(value):
         return is_of_the_program(value)
+    if library_function(value) is not None:
+        # What has a name of the program's is a choice, and else an import.
+        return own_name(value) != name
     if type(value) is types.FunctionType:
         return is_of_program(value.__code__.co_filename) and not is_wrapper(value)
     is_part_of_a_module = issubclass(type(value), (*ROUTINES, functools.partial)) or is_jitted(value)

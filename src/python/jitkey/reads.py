@@ -16,7 +16,7 @@ from .objects import is_open
 from .parameters import names_of
 from .seen import Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
-from .source import NOTHING, Owner, held_by, is_by_identity, of_class
+from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function, of_class
 from .taken import CONTAINERS, at, held_in, read_by
 from .texts import array_text, is_array, is_plain
 from .wrappers import Held, Wrapper
@@ -130,9 +130,10 @@ class Reads:
         # A container can change in itself.
         is_settled = True
         for path, part in read_by(value, attributes, met).items():
-            if is_identity or is_plain(part):
+            named = None if is_identity else _named(part)
+            if is_identity or is_plain(part) or named is not None:
                 name = f"{called}{path}" if path.startswith("[") else f"{called}.{path}"
-                said.append((name, self._text((place, path), part)))
+                said.append((name, named or self._text((place, path), part)))
                 is_settled = is_settled and type(part) not in CONTAINERS
         return Seen(marked(value), met if is_settled else None, tuple(said))
 
@@ -206,10 +207,20 @@ def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, 
     return asked
 
 
+def _named(part: Any) -> str | None:
+    """What tells a function from others, whichever object it is: its name, if a library defines it or it stands in a module."""
+    called = library_function(part)
+    if called is None and type(part) is types.FunctionType and part.__closure__ is None and "<locals>" not in part.__qualname__:
+        called = function_text(part).strip("<>")
+    return None if called is None else f"<{called}>"
+
+
 def _token(part: Any) -> Any:
     """What is the same for as long as a part of an object is; that of an object that is none of Python's own is its identity."""
     if is_plain(part):
         return type(part), repr(part)
+    if (called := library_function(part)) is not None:
+        return type(part), f"<{called}>"
     if type(part) is types.MethodType:
         return f"{id(part.__self__)} {id(part.__func__)}"
     if type(part) in CONTAINERS and _holds_only(is_plain, part, WITHIN) and len(text := repr(part)) <= WHOLE:

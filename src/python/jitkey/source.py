@@ -261,6 +261,19 @@ def code(function: Any) -> types.CodeType | None:
     return inner.__code__ if isinstance(inner, types.FunctionType) else None
 
 
+def library_function(value: Any) -> str | None:
+    """What a function that a library defines is called, `jax.numpy.tanh`. None for others, those among them that a library makes of the
+    program's."""
+    if type(value) is not types.FunctionType and not is_jitted(value):
+        return None
+    if type(value) is types.FunctionType and stored(value, "__wrapped__") is not None:
+        return None
+    written = code(value)
+    if written is None or is_of_program(written.co_filename):
+        return None
+    return f"{stored(value, '__module__')}.{own_name(value)}"
+
+
 def written_at(function: Any) -> types.CodeType | None:
     """The code for whose place a reader looks: that of what `functools.wraps` says that the function stands around, whose name it
     has."""
