@@ -254,41 +254,37 @@ impl Simulation<'_> {
             }
             _ => None,
         };
-        // A signature is looked for first, and filed by whatever succeeds.
-        let met =
-            signature.as_ref().map(|(wrapper, of_wrapper)| self.tables[signatures].find(of_wrapper, wrapper, &key));
-        let found = match met.transpose()?.flatten() {
-            None => self.tables[i].find(&table, known, &key)?,
-            met => met,
-        };
-        let blocked = found == Some(NEVER_FAST);
-        if let Some(program) = found.filter(|_| !blocked) {
-            if let Some((wrapper, of_wrapper)) = &signature {
-                self.tables[signatures].file(wrapper, of_wrapper, key, program, self.calls)?;
-            }
+        // A signature that was met is looked for first; whatever succeeds files it.
+        if let Some((wrapper, of_wrapper)) = &signature
+            && self.tables[signatures].find(of_wrapper, wrapper, &key)?.is_some()
+        {
             return Ok(false);
         }
-        if !call.arguments.bindable && !self.binds_inside(inner) {
-            return Err(Raised::new("TypeError"));
+        let found = self.tables[i].find(&table, known, &key)?;
+        let blocked = found == Some(NEVER_FAST);
+        let (program, body_ran) = match found {
+            Some(program) if !blocked => (program, false),
+            _ if !call.arguments.bindable && !self.binds_inside(inner) => return Err(Raised::new("TypeError")),
+            _ => match self.body_runs(inner, call, raises) {
+                Ok(body_ran) => {
+                    let program = self.traced(call);
+                    if !blocked {
+                        self.tables[i].file(known, &table, key.clone(), program, self.calls)?;
+                    }
+                    (program, body_ran)
+                }
+                Err(raised) => {
+                    if self.profile.failed_trace_blocks_key && i == trace && !blocked {
+                        self.tables[i].file(known, &table, key, NEVER_FAST, self.calls)?;
+                    }
+                    return Err(raised);
+                }
+            },
+        };
+        if let Some((wrapper, of_wrapper)) = signature {
+            self.tables[signatures].file(wrapper, &of_wrapper, key, program, self.calls)?;
         }
-        match self.body_runs(inner, call, raises) {
-            Ok(body_ran) => {
-                let program = self.traced(call);
-                if let Some((wrapper, of_wrapper)) = &signature {
-                    self.tables[signatures].file(wrapper, of_wrapper, key.clone(), program, self.calls)?;
-                }
-                if !blocked {
-                    self.tables[i].file(known, &table, key, program, self.calls)?;
-                }
-                Ok(body_ran)
-            }
-            Err(raised) => {
-                if self.profile.failed_trace_blocks_key && i == trace && !blocked {
-                    self.tables[i].file(known, &table, key, NEVER_FAST, self.calls)?;
-                }
-                Err(raised)
-            }
-        }
+        Ok(body_ran)
     }
 }
 

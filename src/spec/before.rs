@@ -25,8 +25,8 @@ pub(super) fn by_version(profile: Profile, tree: Tree) -> Result<Vec<Profile>, W
         let path = [key("before"), key(&bound.to_string())].into_iter().chain(inside.map(Step::Index)).collect();
         Wrong { path, reason }
     };
-    let json = |tree: &Tree| serde_json::to_value(tree).map_err(|error| error.to_string());
-    let mut whole = json(&tree).map_err(|reason| Wrong { path: Vec::new(), reason })?;
+    let mut whole =
+        serde_json::to_value(&tree).map_err(|error| Wrong { path: Vec::new(), reason: error.to_string() })?;
     let (mut versions, mut all) = (profile.versions.clone(), Vec::new());
     let mut newer = Profile { tree, ..profile.clone() };
     for (bound, edits) in profile.before.iter().rev() {
