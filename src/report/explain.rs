@@ -167,7 +167,7 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
         };
     }
     describe_differences(text, group, style);
-    write_advice(text, call.advice.iter().flatten(), style);
+    write_advice(text, call.differences().iter().zip(&call.advice), style);
     describe_further(text, call, style);
     if let Some(became) = became(call).or_else(|| untried(call)) {
         let _ = writeln!(text, "  {dim}{became}{end}");
@@ -230,7 +230,7 @@ fn describe_further(text: &mut String, call: &ExplainedCall, style: Style) {
         rows.push((format!("and {} more", call.further.len() - shown), String::new(), String::new()));
     }
     write_rows(text, &rows, style);
-    write_advice(text, call.further.iter().filter_map(|further| further.advice.as_ref()), style);
+    write_advice(text, call.further.iter().map(|further| (&further.difference, &further.advice)), style);
 }
 
 /// Paths, components and changes, one below the other.
@@ -245,20 +245,28 @@ fn write_rows(text: &mut String, rows: &[(String, String, String)], Style { bold
     }
 }
 
-/// What is the matter and what to do, of each cause once.
-fn write_advice<'e>(text: &mut String, advice: impl Iterator<Item = &'e Advice>, Style { dim, bold, end, .. }: Style) {
-    let mut stated: Vec<&Advice> = Vec::new();
-    for advice in advice.filter(|advice| advice.cause != "program") {
-        // Two paths of one cause are mended by one change.
-        if !stated.iter().any(|known| known.cause == advice.cause) {
-            stated.push(advice);
+/// What is the matter and what to do, of each cause once; where else that has to be done, if it names a place.
+fn write_advice<'e>(
+    text: &mut String,
+    advised: impl Iterator<Item = (&'e Difference, &'e Option<Advice>)>,
+    Style { dim, bold, end, .. }: Style,
+) {
+    // Two paths of one cause are mended by one change.
+    let mut stated: IndexMap<&str, (&Advice, IndexSet<&str>)> = IndexMap::new();
+    for (difference, advice) in advised {
+        if let Some(advice) = advice.as_ref().filter(|advice| advice.cause != "program") {
+            stated.entry(&advice.cause).or_insert((advice, IndexSet::new())).1.insert(&difference.path);
         }
     }
-    for (i, advice) in stated.iter().enumerate() {
+    for (i, (advice, paths)) in stated.values().enumerate() {
         let _ = writeln!(text, "  {}  {dim}{}{end}", advice.says, advice.rule);
         // Two causes can have one repair.
-        if stated.get(i + 1).is_none_or(|next| next.fix != advice.fix) {
-            let _ = writeln!(text, "  {bold}{}{end}", advice.fix);
+        if stated.get_index(i + 1).is_none_or(|(_, (next, _))| next.fix != advice.fix) {
+            let is_named = paths.first().is_some_and(|path| !path.is_empty() && advice.fix.contains(*path));
+            let others: Vec<_> = paths.iter().skip(1).map(|path| (*path).to_owned()).collect();
+            let is_more = is_named && !others.is_empty();
+            let likewise = if is_more { format!(" Likewise {}.", listed(&others, SHOWN)) } else { String::new() };
+            let _ = writeln!(text, "  {bold}{}{likewise}{end}", advice.fix);
         }
     }
 }
