@@ -64,10 +64,13 @@ pub enum Class {
     Enum(Vec<Name>),
     /// An `enum.IntEnum` whose members are numbered from 1.
     IntEnum(Vec<Name>),
-    /// A subclass that adds nothing, of `str`, `int`, `float`, `tuple`, `list`, `dict` or of another class of the case.
+    /// A subclass that adds nothing else, of `str`, `int`, `float`, `tuple`, `list`, `dict` or of another class of the case.
     Subclass {
         /// The base class.
         of: Name,
+        /// Whether it has a `__repr__` that names it, as the members of an `enum.StrEnum` have.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        repr: bool,
     },
 }
 

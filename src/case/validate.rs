@@ -256,7 +256,7 @@ struct Checker<'c> {
 impl<'c> Checker<'c> {
     fn class(&self, name: &Name, class: &Class) -> Result<(), CaseError> {
         const BUILTIN: [&str; 6] = ["str", "int", "float", "tuple", "list", "dict"];
-        let Class::Subclass { of } = class else { return Ok(()) };
+        let Class::Subclass { of, .. } = class else { return Ok(()) };
         let place_of = |name: &Name| self.case.classes.get_index_of(name);
         let comes_before = place_of(of).is_some_and(|base| Some(base) < place_of(name));
         if comes_before || (BUILTIN.contains(&of.as_str()) && place_of(of).is_none()) {
@@ -455,7 +455,7 @@ impl<'c> Checker<'c> {
         };
         // A class that is its own base is an error that is told of the class.
         for _ in 0..self.case.classes.len() {
-            let Class::Subclass { of } = class else { break };
+            let Class::Subclass { of, .. } = class else { break };
             let Some(base) = self.case.classes.get(of) else { break };
             class = base;
         }

@@ -88,7 +88,7 @@ pub fn instantiate<T: DeserializeOwned>(
     let renaming = Renaming::avoiding(definitions, around.contexts, rule);
     for (name, class) in &rule.classes {
         let class = match class {
-            Class::Subclass { of } => Class::Subclass { of: renaming.of(of) },
+            Class::Subclass { of, repr } => Class::Subclass { of: renaming.of(of), repr: *repr },
             other => other.clone(),
         };
         definitions.classes.insert(renaming.of(name), class);

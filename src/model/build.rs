@@ -74,7 +74,7 @@ impl Namespace {
         };
         for (name, class) in &case.classes {
             let base = match class {
-                Class::Subclass { of } => namespace.classes.get(of).cloned(),
+                Class::Subclass { of, .. } => namespace.classes.get(of).cloned(),
                 _ => None,
             };
             let class = Rc::new(ClassObject { name: name.clone(), class: class.clone(), base, hashed: ways.modules });

@@ -75,6 +75,12 @@ impl ClassObject {
         self.base.as_ref().map_or(self, |base| base.defining())
     }
 
+    /// Whether it, or what it is a subclass of, has a `__repr__` that names its class.
+    pub fn shows_itself(&self) -> bool {
+        matches!(self.class, Class::Subclass { repr: true, .. })
+            || self.base.as_ref().is_some_and(|base| base.shows_itself())
+    }
+
     /// Whether it is `other` or a subclass.
     pub fn derives_from(self: &Rc<Self>, other: &Rc<Self>) -> bool {
         Rc::ptr_eq(self, other) || self.base.as_ref().is_some_and(|base| base.derives_from(other))

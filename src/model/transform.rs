@@ -160,7 +160,7 @@ fn typed_int() -> Rc<ClassObject> {
     thread_local! {
         static TYPED_INT: Rc<ClassObject> = {
             let name = |name: &str| Name::new(name.to_owned()).expect("the name of a class");
-            let class = Class::Subclass { of: name("int") };
+            let class = Class::Subclass { of: name("int"), repr: false };
             Rc::new(ClassObject { name: name("TypedInt"), class, base: None, hashed: ModuleHash::default() })
         };
     }

@@ -1,7 +1,8 @@
 """A loop, a checkpoint and a jit inside that meet a dict whose keys are equal and print otherwise; a Module with a field that is set in
-some instances; a node that holds one array twice; a class that asks jax as it is made again; and dtypes by name."""
+some instances; a node that holds one array twice; a class that asks jax as it is made again; dtypes by name; and an enum of texts."""
 
 import dataclasses
+import enum
 import functools
 
 import equinox as eqx
@@ -106,3 +107,11 @@ for _ in range(2):
 cast(x, dtype=jnp.float32)
 cast(x, dtype="bfloat16")
 cast(x, dtype="float32")
+
+
+class Part(str, enum.Enum):
+    KERNEL = "kernel"
+
+
+for key in ("kernel", Part.KERNEL, "kernel"):
+    jax.lax.scan(double, {key: x}, None, length=2)

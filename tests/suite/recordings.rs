@@ -168,6 +168,7 @@ fn a_program_is_predicted(
         "training_equinox",
         "training_sharded",
         "told_by_names",
+        "called_back",
         "threads_and_effects",
         "nested_calls",
         "references",

@@ -56,7 +56,7 @@ def make(name: str, form: dict[str, Any], known: dict[str, Made]) -> Made:
     if _free[key]:
         made = _free[key].pop()
     else:
-        made = makers[kind](name, spec) if base is None else _subclass(name, base)
+        made = makers[kind](name, spec) if base is None else _subclass(name, base, shows_itself=spec.get("repr", False))
     _lent.append((key, made))
     return Made(kind if base is None else base.kind, made)
 
@@ -148,10 +148,11 @@ def _base(name: str, of: str, known: dict[str, Made]) -> Made:
     return Made("builtin", BUILTINS[of])
 
 
-def _subclass(name: str, base: Made) -> type:
+def _subclass(name: str, base: Made, *, shows_itself: bool) -> type:
+    shown = {"__repr__": lambda self: f"<{type(self).__name__}: {base.made.__repr__(self)}>"} if shows_itself else {}
     if base.made in BUILTINS.values():
-        return type(name, (base.made,), _method())
-    return type(base.made)(name, (base.made,), {})
+        return type(name, (base.made,), {**shown, **_method()})
+    return type(base.made)(name, (base.made,), shown)
 
 
 def _plain(name: str, spec: dict[str, Any]) -> type:

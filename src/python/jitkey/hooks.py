@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import jax
-from jax._src import pjit, source_info_util, traceback_util, util
+from jax._src import callback, debugging, pjit, source_info_util, traceback_util, util
 from jax._src.interpreters import mlir, pxla
 
 from .imports import when_imported
@@ -313,6 +313,22 @@ def _evicting_hooked(original: Callable[[Any], None]) -> Callable[[Any], None]:
     return hook
 
 
+def _callback_hooked(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Sees that a program calls back: what runs until it goes on is none of the call that runs the program, in whichever thread it is."""
+
+    @functools.wraps(original)
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        around, here = dict(vars(local)), vars(local)
+        here.clear()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            here.clear()
+            here.update(around)
+
+    return hook
+
+
 def _stage_hooked(original: Callable[..., Any], via: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -387,6 +403,12 @@ def install() -> None:
         lowering: Any = pxla
         if hasattr(lowering, "prune_unused_inputs"):
             lowering.prune_unused_inputs = _pruning_hooked(lowering.prune_unused_inputs)
+        called_back: list[tuple[Any, str]] = [
+            (callback, "pure_callback_impl"), (callback, "io_callback_impl"),
+            (debugging, "debug_callback_impl"), (debugging.debug_callback_p, "impl"),
+        ]  # fmt: skip
+        for holder, name in called_back:
+            setattr(holder, name, _callback_hooked(getattr(holder, name)))
         pjit._get_fastpath_data = _fast_path_hooked(pjit._get_fastpath_data)
         jax.monitoring.register_event_listener(_listen_for_files)
         jax.monitoring.register_event_duration_secs_listener(_listen)

@@ -396,7 +396,8 @@ class Objects(Graphs):
         plains: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
         for base, plain in plains.items():
             if isinstance(value, base) and (base is str or not isinstance(value, np.generic)):
-                name = self._class(value, {"subclass": {"of": base.__name__}})
+                shown = {"repr": True} if type(value).__repr__ is not base.__repr__ else {}
+                name = self._class(value, {"subclass": {"of": base.__name__, **shown}})
                 return {"new": {"class": name, "value": self.value(plain(value))}}
         if dataclasses.is_dataclass(value) and not is_module(value):
             try:

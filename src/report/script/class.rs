@@ -65,9 +65,12 @@ impl Writer<'_> {
                 body.extend(numbered(members));
                 ("", "(enum.IntEnum)")
             }
-            Class::Subclass { of } => {
+            Class::Subclass { of, repr } => {
                 let base = if self.case.classes.contains_key(of) { self.name(of)? } else { of.to_string() };
-                return Ok(written("", &named, &format!("({base})"), self.method(class)));
+                let shown = format!("def __repr__(self):\n    return f\"<{named}: {{super().__repr__()}}>\"");
+                body.extend(repr.then_some(shown));
+                body.extend(self.method(class));
+                return Ok(written("", &named, &format!("({base})"), body));
             }
         };
         if self.stale && matches!(class, Class::Plain { .. } | Class::Node {}) {
@@ -87,7 +90,7 @@ impl Writer<'_> {
 
     /// The methods that the case uses.
     fn method(&self, class: &Class) -> Vec<String> {
-        if matches!(class, Class::Subclass { of } if self.case.classes.contains_key(of)) {
+        if matches!(class, Class::Subclass { of, .. } if self.case.classes.contains_key(of)) {
             return Vec::new();
         }
         let method = |(attribute, kind): (&String, &MethodKind)| {

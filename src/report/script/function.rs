@@ -69,7 +69,7 @@ impl Writer<'_> {
             Form::Wrap(wrap) => self.is_counted(&wrap.func),
             Form::New(new) => {
                 let mut class = self.case.classes.get(&new.class);
-                while let Some(Class::Subclass { of }) = class {
+                while let Some(Class::Subclass { of, .. }) = class {
                     class = self.case.classes.get(of);
                 }
                 matches!(class, Some(Class::Module { .. } | Class::Plain { callable: true, .. }))
