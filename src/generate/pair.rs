@@ -79,6 +79,8 @@ pub struct Generator<'s> {
     uncompilable: &'s [Dtype],
     /// By id.
     rules: IndexMap<&'s str, (&'s Rule, &'s Outcome), FxBuildHasher>,
+    /// How many rules further on the next plan's is.
+    stride: usize,
     composable: Vec<&'s Rule>,
     flags: Vec<Flag>,
     profile: &'s Profile,
@@ -118,6 +120,7 @@ impl<'s> Generator<'s> {
             implementation,
             positions: &profile.positions,
             uncompilable: &profile.uncompilable,
+            stride: stride(rules.len()),
             rules,
             composable,
             flags,
@@ -156,7 +159,7 @@ impl<'s> Generator<'s> {
         };
         self.rules.retain(|_, (rule, outcome)| traces(rule, outcome));
         self.composable.retain(|rule| self.rules.contains_key(rule.id.as_str()));
-        Self { via: Via::Trace, ..self }
+        Self { via: Via::Trace, stride: stride(self.rules.len()), ..self }
     }
 
     /// The rules, in the order of the spec.
@@ -173,7 +176,8 @@ impl<'s> Generator<'s> {
     /// The `index`-th plan of a campaign: as many in a row as there are rules are for one each, and few are of every large
     /// family already.
     pub fn plan(&self, index: usize, source: &mut Source) -> Plan<'s> {
-        self.plan_for(spread(index, self.rules.len()), source)
+        let places = self.rules.len();
+        self.plan_for(index % places * self.stride % places, source)
     }
 
     /// A plan for the rule that stands there in the spec, with others beside it now and then.
@@ -505,12 +509,18 @@ impl<'s> Generator<'s> {
     }
 }
 
-/// The place of the `index`-th of so many where those in a row stand far apart: each place once, and then around again.
-fn spread(index: usize, places: usize) -> usize {
+/// How far those in a row stand apart of so many places that each is met once before the first one comes again. Steps near the golden
+/// ratio leave even gaps; of these it is the one that leaves the smallest in the first tenth.
+fn stride(places: usize) -> usize {
     let common = |step| std::iter::successors(Some((places, step)), |&(a, b)| (b > 0).then(|| (b, a % b))).last();
-    // Steps of the golden ratio leave the most even gaps.
-    let step = (places * 309 / 500..).find(|&step| common(step) == Some((1, 0))).unwrap_or(1);
-    index % places * step % places
+    let largest_gap = |step: &usize| {
+        let mut met: Vec<_> = (0..places / 10).map(|index| index * step % places).collect();
+        met.sort_unstable();
+        met.push(places);
+        met.windows(2).map(|pair| pair[1] - pair[0]).max()
+    };
+    let near = places * 3 / 5..=places * 16 / 25;
+    near.filter(|&step| common(step) == Some((1, 0))).min_by_key(largest_gap).unwrap_or(1)
 }
 
 /// The flags that the profile knows.

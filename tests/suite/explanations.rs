@@ -645,7 +645,7 @@ fn what_is_called_back_is_its_own(#[values(NEWEST, "0.6.2", "0.4.30")] version: 
     assert_eq!(compiled("total"), [true, false, true, false, true, true, true], "{said}");
     assert_eq!(compiled("logged"), [true, false, false], "{said}");
     assert_eq!(compiled("watched"), [true, false, true], "{said}");
-    assert!(said.contains("2 at called_back.py:33 (_mean 2 times)"), "{said}");
+    assert!(said.contains("2 at called_back.py:37 (_mean 2 times)"), "{said}");
 }
 
 /// What is jitted of one object again takes the place of no other one's.
