@@ -28,7 +28,9 @@ pub struct Placement {
     /// `device`, `pinned_host` or `unpinned_host`, where it is not the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_kind: Option<String>,
-    /// The mesh that it was over before `jax.device_put` moved it to a device, given as a `jax.Device`: its type keeps that.
+    /// The mesh that its type has though it is on a device: the one that it was over before `jax.device_put` moved it, given a
+    /// `jax.Device`, which commits it; or, of what isn't committed, that of an argument whose likeness jax made without it,
+    /// `jax.jit(jnp.zeros_like)(x)`, as some versions do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_off: Option<Box<Sharding>>,
 }

@@ -14,7 +14,7 @@ use super::object::{Kind, Obj};
 use super::parts::{FLAGS, LOOP_OPTIONS, MASK, PROGRAM, Part, Plain, STEPS, SURROUNDINGS, X64, other_flags};
 use super::python;
 use super::side_by_side::{Met, said};
-use super::tree_difference::{Compared, compared};
+use super::tree_difference::{Compared, KEY_ORDER, compared};
 use super::treedef::Treedef;
 use crate::case::{Layer, Name};
 use crate::spec::{CallComponent, Equality, LeafComponent, Table};
@@ -363,7 +363,7 @@ fn leave_out_what_follows(found: &mut Vec<Difference>, before: &[Part<'_>], afte
         found.retain(|difference| !difference.is_of_the_form());
     }
     // What the arguments are called follows from how they are built and passed.
-    if has(found, &[POSITIONAL, KEYWORDS, STATIC_POSITIONS, STRUCTURE]) {
+    if has(found, &[POSITIONAL, KEYWORDS, STATIC_POSITIONS, STRUCTURE, KEY_ORDER]) {
         found.retain(|difference| difference.component != NAMES);
     }
     // Another number of steps is another program.

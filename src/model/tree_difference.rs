@@ -15,7 +15,7 @@ use super::treedef::{Label, NodeKind, Path, TreeNode, Treedef};
 use crate::spec::Equality;
 
 /// The component of a dict whose keys are the same, in another order.
-const KEY_ORDER: &str = "key order";
+pub(super) const KEY_ORDER: &str = "key order";
 
 /// What is around a name in a path.
 const PUNCTUATION: [char; 4] = ['.', '[', ']', '\''];

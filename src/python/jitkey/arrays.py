@@ -220,10 +220,21 @@ def _placed(value: jax.Array, parts: dict[str, Any], placement: dict[str, Any]) 
         place = _layout(tuple(placement["layout"]), place)
     with enable_x64(True) if parts["dtype"] in WIDE else contextlib.nullcontext():
         if placement.get("moved_off"):
-            # Given as a device and no sharding, it leaves the type as it is.
             value = jax.device_put(value, sharding({"sharding": placement["moved_off"]}))
+            if not placement.get("committed"):
+                return _likeness(value)
+            # Given as a device and no sharding, it leaves the type as it is.
             return jax.device_put(value, _device(placement.get("device", 0)))
         return value if place is None else jax.device_put(value, place)
+
+
+def _likeness(value: jax.Array) -> jax.Array:
+    """What `jnp.zeros_like` makes in a program that doesn't have the value itself, of whose type some versions keep the mesh."""
+    made = jax.jit(jnp.zeros_like)(value)
+    typed: Any = getattr(made.aval, "sharding", None)
+    if made._committed or typed is None or typed.mesh.empty:
+        raise Unsupported("an array that isn't committed and has a mesh in its type")
+    return made
 
 
 def sharding(placement: dict[str, Any]) -> jax.sharding.Sharding:

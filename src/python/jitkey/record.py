@@ -262,14 +262,14 @@ def _placeholder(value: jax.ShapeDtypeStruct) -> Any:
 def _array(value: jax.Array) -> Any:
     aval, place = written_aval(value), placement(value.sharding)
     if list(place) == ["device"]:
-        place |= _type_kept(value.aval)
+        place |= _type_kept(value.aval, is_committed=value._committed)
     if value._committed and list(place) == ["device"]:
         return f"{aval}@{place['device']}"
     return aval if place == {"device": 0} else {"array": {"aval": aval, "placement": place}}
 
 
-def _type_kept(aval: Any) -> dict[str, Any]:
-    """The mesh that the type of an array has kept which `jax.device_put` moved to a device."""
+def _type_kept(aval: Any, *, is_committed: bool) -> dict[str, Any]:
+    """The mesh that the type of an array has which is on a device: it was moved there, or jax made it in the likeness of one over it."""
     typed, space = getattr(aval, "sharding", None), getattr(aval, "memory_space", None)
     if getattr(space, "name", "Device") != "Device":
         raise Unsupported("recording an array that was moved out of the host's memory and has it in its type")
@@ -277,7 +277,7 @@ def _type_kept(aval: Any) -> dict[str, Any]:
         return {}
     if explicit_axes(typed.mesh):
         raise Unsupported("recording an array that was moved off a mesh of Explicit axes")
-    return {"committed": True, "moved_off": _named_sharding(typed)}
+    return {**({"committed": True} if is_committed else {}), "moved_off": _named_sharding(typed)}
 
 
 def placement(sharding: jax.sharding.Sharding) -> dict[str, Any]:

@@ -53,6 +53,9 @@ impl Writer<'_> {
         if let Some(mesh) = &placement.moved_off {
             let before = Placement { sharding: Some(mesh.clone()), ..Placement::default() };
             made = format!("jax.device_put({made}, {})", sharding(&before));
+            if !placement.committed {
+                made = format!("jax.jit(jnp.zeros_like)({made})");
+            }
         }
         if let Some(place) = self.place(placement) {
             made = format!("jax.device_put({made}, {place})");
