@@ -9,6 +9,7 @@ import logging
 import tracemalloc
 import warnings
 import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -134,6 +135,7 @@ def test_what_is_only_printed_is_not_taken():
         print("traced", it.times, f"{it.name!r} of {config['net']}")
         logger.debug("at %s", it.level)
         logging.getLogger(it.name).info(it.place)
+        it.logger.info("at %s", it.place)
         print("before" if it.early else "late")
         said = print(it.rate)
         return x, said
@@ -162,6 +164,38 @@ def test_what_is_only_printed_is_not_taken():
     assert [step.argval for step in instructions(asserted) if step.opname == "LOAD_ATTR"] == ["ndim", "ndim"]
 
 
+def test_what_is_asked_of_a_thing_is_all_that_is_taken():
+    def asked(it, x):
+        if it.best is not None:
+            x = x * len(it.losses)
+        early = it.first is None or it.table["ema"] is None
+        if isinstance(it.kind, int) and type(it.act) is str:
+            x = x + (it.best is None)
+        return x, early, it.rate if it.rate is not None else 0.0
+
+    asks = {"best. is None", "losses.__len__", "first. is None", "table['ema']. is None", "kind.__class__", "act.__class__"}
+    assert attributes(frozenset([asked.__code__]), object, "it") == {*asks, "rate"}
+    held = SimpleNamespace(best=None, losses=[1, 2], first=1, table={"ema": 3}, kind=True, act="tanh")
+    says = {"best. is None": True, "losses.__len__": 2, "first. is None": False, "table['ema']. is None": False}
+    assert read_by(held, tuple(asks), {}) == {**says, "kind.__class__": "bool", "act.__class__": "str"}
+
+
+def test_what_a_method_of_a_base_takes_is_taken():
+    class Base:
+        def forward(self, x):
+            return x * self.scale
+
+    class Between(Base):
+        pass
+
+    class Child(Between):
+        def forward(self, x):
+            return super().forward(x) * self.rate
+
+    assert attributes(frozenset([Child.forward.__code__]), Child) == {"rate", "scale"}
+    assert attributes(frozenset([Base.forward.__code__]), Base) == {"scale"}
+
+
 def test_what_runs_later_is_not_taken():
     def step(it, x):
         def noted(v):
@@ -173,6 +207,7 @@ def test_what_runs_later_is_not_taken():
         jax.debug.callback(noted, x * it.scale)
         made = jax.checkpoint(lambda v: v * it.width)
         jax.debug.callback(made, x)
+        jax.debug.callback(it.log, x)
         debug.callback(lambda v: it.seen.append((it.time, v)), used(x), ordered=True)
         return io_callback(lambda v: it.later, x, x) + pure_callback(used, x, x)
 
@@ -230,8 +265,8 @@ def test_what_is_made_alike_is_alike():
     assert likeness(large) == id(large)
 
 
-def test_what_the_class_of_a_variable_reads_is_the_variable(tmp_path):
-    """By `super` its bases read what they like."""
+def test_what_the_class_of_a_variable_reads_is_said_of_the_variable(tmp_path):
+    """Its bases among them, by `super`."""
 
     class Base:
         def __init__(self, rate):
@@ -254,8 +289,9 @@ def test_what_the_class_of_a_variable_reads_is_the_variable(tmp_path):
     calls = [line for line in map(json.loads, file.read_text().splitlines()) if "api" in line]
     said = [call["call"]["reads"] for call in calls if "call" in call]
     assert [reads.get("model.rate") for reads in said[:2]] == ["1.0", "2.0"]
-    assert [list(reads) for reads in said[2:]] == [["model.shift", "model"]] * 3
-    assert len({reads["model"] for reads in said[2:]}) == 3
+    assert [(reads["model.rate"], list(reads)) for reads in said[2:]] == [
+        (rate, ["model.rate", "model.shift", "type(model)"]) for rate in ("1.0", "2.0")
+    ]
 
 
 def test_what_a_slot_holds_is_read(tmp_path):

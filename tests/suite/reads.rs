@@ -10,8 +10,8 @@ use super::recordings::record;
 fn changed(calls: &str, what: &str) -> String {
     format!(
         "unseen-attribute: {calls} hit a program that was traced when something that its body reads was something else - value \
-         that no key sees at {what}. What a function reads from outside of its arguments is in no key, and an object is compared \
-         by identity, or by an __eq__ that doesn't look at this."
+         that no key sees at {what}. What a function reads from outside of its arguments is in no key; an object is compared by \
+         identity, or by an __eq__ that doesn't look at this, and is equal to itself when it was changed."
     )
 }
 
@@ -112,6 +112,26 @@ fn another_function_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
         changed("call 8 of choose", &format!("ACT: <{numpy}.sin> was <{numpy}.tanh>")),
     ];
     assert_eq!(patterns("functions_exchanged", version), expected);
+}
+
+/// An object that is changed in its place is equal to itself, and is another to who asks for what it was; what is only asked of a thing
+/// (whether it is None, of which class it is, how long) is all that is read of it.
+#[rstest]
+fn what_is_changed_in_its_place_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let hazards = [
+        changed("call 2 of forward", "model.config.rate: 0.5 was 1.0"),
+        changed("call 4 of step", "state.config.rate: 0.5 was 1.0"),
+        changed("call 10 of forward", "Child.scale: 5.0 was 1.0"),
+        changed("call 14 of step", "Trainer.best is None: True was False"),
+        changed("call 14 of step", "Trainer.losses.__len__: 2 was 1"),
+    ];
+    let found = patterns("changed_in_place", version);
+    let found: Vec<_> = found.into_iter().filter(|pattern| pattern.starts_with("unseen")).collect();
+    assert_eq!(found, hazards);
+    let explained = record("changed_in_place", version);
+    let again = explained.calls.iter().filter(|call| call.is_again() && call.compiles());
+    let causes: Vec<_> = again.map(|call| (call.number, &*call.advice[0].as_ref().unwrap().cause)).collect();
+    assert_eq!(causes, [(5, "changed-in-its-place"), (7, "static-argument"), (8, "changed-in-its-place")]);
 }
 
 /// What the functions of calls that compiled again read from outside, where that is another.

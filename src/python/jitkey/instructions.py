@@ -23,8 +23,17 @@ LOGS = frozenset({"critical", "debug", "error", "exception", "getLogger", "info"
 _LOGGER = re.compile("_?(log|logger|logging|warnings)", re.IGNORECASE)
 """What loggers are called."""
 
+_LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF")
+"""How what loads a name begins."""
+
 _CATCHES = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 """What code has that catches something."""
+
+IS_NONE = " is None"
+"""The attribute that stands for whether something is None."""
+
+_ASKS = {"isinstance": "__class__", "len": "__len__", "type": "__class__"}
+"""The functions that ask a thing for one attribute."""
 
 _LIKE = frozenset({"empty_like", "ones_like", "zeros_like"})
 """The functions that look at the shape and the dtype of what they are given alone."""
@@ -44,7 +53,7 @@ def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
 def functions_in(written: types.CodeType) -> tuple[types.CodeType, ...]:
     """The functions in the code that can run when it is traced: those that are only given to a callback see what is there later."""
     steps = instructions(written)
-    callbacks = [step for at, step in enumerate(steps) if _is_first_of_callback(steps, at)]
+    callbacks = [step for at, step in enumerate(steps) if is_given_to_a_callback(steps, at)]
     times = collections.Counter(name for step in steps for name in _names_loaded(step))
     times.subtract(collections.Counter(name for step in callbacks for name in _names_loaded(step)[:1]))
     now = {id(step.argval) for at, step in enumerate(steps) if isinstance(step.argval, types.CodeType) and not _is_later(steps, at, times)}
@@ -60,15 +69,16 @@ def _is_later(steps: Sequence[dis.Instruction], at: int, times: collections.Coun
         while left > 0 and begin > 0 and _names_loaded(steps[begin - 1]):
             begin -= 1
             left -= len(_names_loaded(steps[begin]))
-    if left == 0 and _is_first_of_callback(steps, begin):
+    if left == 0 and is_given_to_a_callback(steps, begin):
         return True
     makes = ("LOAD_CONST", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
     named = next((step for step in steps[at + 1 :] if step.opname not in makes), None)
     return named is not None and named.opname in ("STORE_FAST", "STORE_DEREF") and times.get(named.argval) == 0
 
 
-def _is_first_of_callback(steps: Sequence[dis.Instruction], at: int) -> bool:
-    """Whether the instruction there begins the first argument of what calls that with the program."""
+def is_given_to_a_callback(steps: Sequence[dis.Instruction | None], at: int) -> bool:
+    """Whether the instruction there begins the first argument of what calls that with the program, `jax.debug.callback(self.log, loss)`:
+    what that takes of anything is there later."""
     before = _before(steps, at)
     return before[-2:] == ["debug", "callback"] or before[-1:] in (["io_callback"], ["pure_callback"])
 
@@ -86,11 +96,13 @@ def _names_loaded(step: dis.Instruction) -> tuple[str, ...]:
 
 def _length_of_message(steps: list[dis.Instruction], at: int) -> int:
     """So many of the instructions from there on are a statement that prints or logs; none if no such begins there."""
-    first, *following = steps[at : at + 2]
-    if first.opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
+    first, *following = steps[at : at + 3]
+    if not first.opname.startswith(_LOADS) or type(first.argval) is not str:
         return 0
-    is_logger = _LOGGER.fullmatch(first.argval) is not None and any(step.argval in LOGS for step in following)
-    if not is_logger and first.argval != "print":
+    asked = [first.argval, *(step.argval for step in following if step.opname in ("LOAD_ATTR", "LOAD_METHOD"))]
+    # By its name, or as it is held: `logger.info(…)`, `self.logger.info(…)`.
+    is_logger = any(_LOGGER.fullmatch(called) and does in LOGS for called, does in itertools.pairwise(asked))
+    if not is_logger and (first.argval != "print" or first.opname not in ("LOAD_GLOBAL", "LOAD_NAME")):
         return 0
     depth = 0
     for count, step in enumerate(itertools.islice(steps, at, None), 1):
@@ -131,6 +143,35 @@ def is_given_for_its_form(steps: Sequence[dis.Instruction | None], at: int, end:
     if call is None or not call.opname.startswith(("CALL", "PRECALL")):
         return False
     return call.arg == (2 if mapped in ("map", "tree_map") else 1)
+
+
+def asked_of(steps: Sequence[dis.Instruction | None], at: int, end: int) -> str | None:
+    """The attribute that stands for all that is asked of what is loaded there and taken of it up to the end: whether it is None, of which
+    class it is, how long."""
+    following, after = steps[end], steps[end + 1]
+    if following is not None and following.opname.startswith("POP_JUMP") and following.opname.endswith("_NONE"):
+        return IS_NONE
+    is_none = following is not None and following.opname == "LOAD_CONST" and following.argval is None
+    if is_none and after is not None and after.opname == "IS_OP":
+        return IS_NONE
+    function = next(iter(_before(steps, at)[-1:]), None)
+    return _ASKS.get(function) if isinstance(function, str) else None
+
+
+def bases_asked(written: types.CodeType) -> set[str]:
+    """The attributes that code asks its class's bases for, `super().forward`."""
+    steps: list[dis.Instruction | None] = [*dis.get_instructions(written), None, None]
+    found = set()
+    for at, step in enumerate(steps[:-2]):
+        if step is not None and step.opname.startswith("LOAD_SUPER"):
+            found.add(step.argval)
+        elif step is not None and step.opname == "LOAD_GLOBAL" and step.argval == "super":
+            # Before Python 3.12 it is called.
+            calls = itertools.takewhile(lambda one: one is not None and one.opname.startswith(("PRECALL", "CALL")), steps[at + 1 :])
+            asked = steps[at + 1 + len(list(calls))]
+            if asked is not None and asked.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                found.add(asked.argval)
+    return found
 
 
 def takes_its_form(step: dis.Instruction | None) -> bool:

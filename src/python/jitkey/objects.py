@@ -366,12 +366,11 @@ class Objects(Graphs):
         entries[:] = [(text, held) for text, held in entries if held() is not None]
         text = next((text for text, held in entries if equal(held(), value)), None)
         if text is None:
-            # Its class is said beside it.
-            text = value_text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
-            # A string that it is made of is quoted as any, if it can't be taken for more.
-            text = text[1:-1] if re.fullmatch("'[^',=<({[]+'", text) else text
+            text = _shown(value)
             number = self._texts[type(value), text] = self._texts.get((type(value), text), 0) + 1
-            text = text if number == 1 else f"{text} ({number})"
+            if number > 1:
+                was_so = any(known == text and _shown(held()) != text for known, held in entries)
+                text = f"{text} ({number}, since what was so was changed)" if was_so else f"{text} ({number})"
             entries.append((text, _held(value)))
         form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
         # The same class can be met as a node of a tree, too.
@@ -454,6 +453,13 @@ def _parts(aux: Any) -> list[Any]:
     if type(aux) is dict:
         return list(aux.values())
     return list(aux) if type(aux) in (tuple, list) else [] if aux is None else [aux]
+
+
+def _shown(value: Any) -> str:
+    """What a value that is compared as a whole holds; its class is said beside it."""
+    text = value_text(value).removeprefix(f"{type(value).__name__}(").removesuffix(")")
+    # A string that it is made of is quoted as any, if it can't be taken for more.
+    return text[1:-1] if re.fullmatch("'[^',=<({[]+'", text) else text
 
 
 def is_open(value: Any) -> bool:

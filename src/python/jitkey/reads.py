@@ -4,6 +4,7 @@ static arguments and of the objects that are called."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -11,12 +12,13 @@ from typing import Any
 import jax
 
 from .graphs import is_graph
+from .instructions import IS_NONE
 from .likeness import is_made, likeness
 from .objects import is_open
 from .parameters import names_of
 from .seen import Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
-from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function, of_class
+from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function
 from .taken import CONTAINERS, at, held_in, read_by
 from .texts import array_text, is_array, is_plain
 from .wrappers import Held, Wrapper
@@ -56,8 +58,9 @@ class Reads:
                 one, taken = at(value, path), held.taken.get(type(value), ())
                 seen = wrapped.seen.get((given, path, taken))
                 if seen is None or not seen.is_all_of(one):
-                    read = taken if _is_unseen(one) else ()
-                    seen = self._of_object(one, read, held.called, id(one), is_identity=True)
+                    is_identity = _is_unseen(one)
+                    read = taken if is_identity or type(one) is held.changes.get(type(value)) else ()
+                    seen = self._of_object(one, read, held.called, id(one), is_identity=is_identity)
                     wrapped.seen[given, path, taken] = seen
                 found += seen.said
             if not (wrapped.has_statics or wrapped.has_owners):
@@ -82,7 +85,8 @@ class Reads:
 
     def look_into(self, wrapped: Wrapper, args: Any, kwargs: Any) -> None:
         """Looks for the objects in these arguments that a key has by their identity, as what filter_jit is given besides arrays, in a
-        static field or in a tuple that is static, and of which the function reads something."""
+        static field or in a tuple that is static, and of which the function reads something; and in nodes for those that are equal to
+        themselves once they were changed in their place."""
         numbers, names = wrapped.statics(args)
         for given, name in [*enumerate(_parameters(wrapped, args, kwargs)[: len(args)]), *((name, name) for name in kwargs)]:
             value = args[given] if isinstance(given, int) else kwargs[given]
@@ -91,10 +95,12 @@ class Reads:
             if is_plain(value) or is_array(value) or (is_static and is_open(value)):
                 continue
             paths = wrapped.reads(Owner(value, is_identity=True, parameter=name))
-            for path, taken in held_in(value, paths, _is_unseen).items():
+            for path, taken in held_in(value, paths, functools.partial(_is_looked_into, node=value)).items():
                 where = f"{name}{path}" if path.startswith("[") else f"{name}.{path}" if path else name
                 held = wrapped.held.setdefault((given, path), Held(where))
                 held.taken[type(value)] = taken
+                if not _is_unseen(one := at(value, path)):
+                    held.changes[type(value)] = type(one)
 
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
@@ -115,10 +121,6 @@ class Reads:
             return ((name, self._text(place, value)),)
         if not callable(value):
             return ()
-        called = getattr(of_class(type(value), "__call__"), "__code__", None)
-        if called is not None and "super" in called.co_names:
-            # So do the methods of the class's bases.
-            return ((name, self._text((place, "super"), value)),)
         return ((f"type({name})", f"{type(value).__qualname__} {self._text((place, 'class'), type(value))}"),)
 
     def _of_object(self, value: Any, attributes: tuple[str, ...], called: str, place: Hashable, *, is_identity: bool) -> Seen:
@@ -133,8 +135,8 @@ class Reads:
             named = None if is_identity else _named(part)
             if is_identity or is_plain(part) or named is not None:
                 name = f"{called}{path}" if path.startswith("[") else f"{called}.{path}"
-                said.append((name, named or self._text((place, path), part)))
-                is_settled = is_settled and type(part) not in CONTAINERS
+                said.append((name.replace(f".{IS_NONE}", IS_NONE), named or self._text((place, path), part)))
+                is_settled = is_settled and type(part) not in CONTAINERS and not path.endswith(".__len__")
         return Seen(marked(value), met if is_settled else None, tuple(said))
 
     def _text(self, place: Hashable, part: Any) -> str:
@@ -187,6 +189,20 @@ def _statics(wrapped: Wrapper, args: Any, kwargs: Any) -> list[Owner]:
 def _is_unseen(value: Any) -> bool:
     """Whether a key has the object by its identity, whatever it holds; a node has its parts in the key."""
     return is_by_identity(type(value)) and is_open(value) and jax.tree_util.all_leaves([value]) and not is_graph(value)
+
+
+def _is_looked_into(part: Any, node: Any) -> bool:
+    """Whether what such a part of the node holds is in no key, or is there as it was when that was made."""
+    return _is_unseen(part) or _changes_unseen(part, node)
+
+
+def _changes_unseen(value: Any, node: Any) -> bool:
+    """Whether it is compared by what it holds, can be changed in its place, and is in a node, of whose aux data it is part."""
+    made = type(value)
+    params = getattr(made, "__dataclass_params__", None)
+    if params is None or params.frozen or is_by_identity(made) or not is_open(value):
+        return False
+    return value is not node and all(leaf is not value for leaf in jax.tree_util.tree_leaves(node, is_leaf=lambda part: part is value))
 
 
 def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, ...]]]:

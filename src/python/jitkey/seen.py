@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import weakref
@@ -43,7 +44,7 @@ def _item(value: Any, key: Any) -> Any:
     config = of_config(value)
     if config is not None:
         return setting(config, key)
-    is_there = type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
+    is_there = type(value) in (list, tuple, collections.deque) and type(key) is int and -len(value) <= key < len(value)
     return value[key] if is_there else NOTHING
 
 

@@ -14,11 +14,15 @@ from typing import Any
 
 from .instructions import (
     FORMS,
+    IS_NONE,
+    asked_of,
+    bases_asked,
     constant_of,
     functions_in,
     instructions,
     is_copy,
     is_given_for_its_form,
+    is_given_to_a_callback,
     is_set,
     is_subscript,
     loaded,
@@ -35,6 +39,9 @@ DEPTH = 3
 
 CONTAINERS = (dict, list, set, collections.defaultdict, collections.OrderedDict, collections.Counter, collections.deque)
 """What is read as a whole, or item by item."""
+
+_ASKED = (IS_NONE, ".__class__", ".__len__")
+"""How paths end that stand for what is asked of a thing, and not for what it holds."""
 
 _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
 """The methods of containers that return nothing of them."""
@@ -62,6 +69,10 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
             method = _method(made, attribute or "__call__")
             if method is not None:
                 left.append((method, _params_of(method, made)))
+        bases = [method for name in bases_asked(one) if (method := _method_after(made, one, name)) is not None]
+        left += [(method, frozenset(_params(method)[:1])) for method in bases]
+    # What is taken whole is asked for anything.
+    found -= {path for path in found if path.endswith(_ASKED) and path.rpartition(".")[0] in found}
     return frozenset(path for path in found - {""} if not any(re.match(rf"{re.escape(set_there)}(?![^.\[])", path) for set_there in own))
 
 
@@ -110,6 +121,12 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
                 part = str(getattr(part, name))
             elif name == "get" and any(other.startswith(f"{inner}[") for other in paths):
                 part = NOTHING
+            elif not is_item and name == IS_NONE:
+                part = part is None
+            elif not is_item and name == "__class__":
+                part = type(part).__qualname__
+            elif not is_item and name == "__len__" and type(part) in (*CONTAINERS, tuple, str):
+                part = len(part)
             elif not is_item and type(part) in CONTAINERS and name in _WRITES:
                 # It is added to, and not read.
                 part = NOTHING
@@ -161,6 +178,8 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         path = named.get(loaded(step))
         if path is None:
             continue
+        if is_given_to_a_callback(steps, at):
+            continue
         asked = constant_of(steps[at + 1])
         if not path and is_copy(steps[at + 1]):
             # An attribute of it is set to something that is made of that.
@@ -171,6 +190,9 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         found, path, end = _taken_from(steps, at + 1, path)
         if is_given_for_its_form(steps, at, end):
             taken.update(f"{path}.{form}" for form in ("shape", "dtype") if path)
+            continue
+        if path in found and (attribute := asked_of(steps, at, end)) is not None:
+            taken |= {*(found - {path}), f"{path}.{attribute}"}
             continue
         name = next(iter(names_set(steps[end])), None)
         if name is not None and times[name] == 1 and name not in named:
@@ -241,9 +263,20 @@ def _params(written: types.CodeType) -> tuple[str, ...]:
     return written.co_varnames[: written.co_argcount + written.co_kwonlyargcount]
 
 
+def _method_after(made: type, written: types.CodeType, name: str) -> types.CodeType | None:
+    """The code of what `super()` finds in a method of the class, or of one of its bases, whose code that is."""
+    held = [type.__getattribute__(base, "__dict__") for base in type.__getattribute__(made, "__mro__")]
+    own = next((i for i, names in enumerate(held) if _code_of(names.get(written.co_name)) is written), len(held))
+    return next((_code_of(names[name]) for names in held[own + 1 :] if name in names), None)
+
+
 def _method(made: type, name: str) -> types.CodeType | None:
     """The code of the class's method, or of its property."""
-    found = of_class(made, name)
+    return _code_of(of_class(made, name))
+
+
+def _code_of(found: Any) -> types.CodeType | None:
+    """The code of what stands in a class."""
     # Up to equinox 0.11 the class of a Module has its methods inside of something of its own.
     held = stored(found, "__func__", stored(found, "method", found))
     inner = found.fget if isinstance(found, property) else body(held)

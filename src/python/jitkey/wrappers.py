@@ -52,6 +52,8 @@ class Held:
     called: str
     taken: weakref.WeakKeyDictionary[type, tuple[str, ...]] = dataclasses.field(default_factory=weakref.WeakKeyDictionary)
     """What it reads, by the class of the argument."""
+    changes: weakref.WeakKeyDictionary[type, type] = dataclasses.field(default_factory=weakref.WeakKeyDictionary)
+    """Its class, by that of the argument, where it is compared by what it holds and can change in its place."""
 
 
 @dataclasses.dataclass
