@@ -543,7 +543,7 @@ fn predict(
     }
     let numbers = origins.iter().filter_map(|origin| match origin {
         Origin::Call(number) => Some(*number),
-        Origin::Aside(_) | Origin::Event => None,
+        Origin::Aside(_) | Origin::Before(_) | Origin::Event => None,
     });
     let mut fail = |why: String| numbers.clone().for_each(|number| calls[number - 1].unpredicted = Some(why.clone()));
     let Some(profile) = profile else { return fail("there is no profile of that version".to_owned()) };
@@ -553,7 +553,7 @@ fn predict(
     };
     // What the model numbers are all calls, asides too.
     let made = origins.iter().filter_map(|origin| match origin {
-        Origin::Call(number) => Some(Nearest::Call(*number)),
+        Origin::Call(number) | Origin::Before(number) => Some(Nearest::Call(*number)),
         Origin::Aside(number) => Some(Nearest::Aside(*number)),
         Origin::Event => None,
     });

@@ -338,6 +338,8 @@ fn found_again<'e>(calls: &[&'e ExplainedCall], mended: &Mended<'_>) -> Vec<&'e 
     let mut keys: HashMap<usize, Key<'_>> = HashMap::new();
     let (mut known, mut found_again) = (HashSet::new(), Vec::new());
     let mut tried: HashMap<usize, &Tried> = HashMap::new();
+    // What the first one found was there before it.
+    known.extend(calls.first().filter(|first| !made(first)).map(|_| Key::new()));
     for call in calls.iter().copied().filter(|call| made(call)) {
         let main = call.explanation();
         let of_like =

@@ -27,6 +27,8 @@ pub(super) enum Origin {
     Call(usize),
     /// A call of which nothing was observed, made after the call of that number had begun; 0 is before all of them.
     Aside(usize),
+    /// A call before the recording that was given what the call of that number is, which has found what that left.
+    Before(usize),
     /// What happened between calls.
     Event,
 }
@@ -57,7 +59,8 @@ impl Replay {
                     let given = call.clone().or_else(|| described(earlier()? + 1)).filter(|_| of == api);
                     if let Some(call) = given {
                         let call = Call { wrapper: wrapper.cloned(), via: via.unwrap_or(call.via), ..call };
-                        replay.push(Step::Call(call), Origin::Aside(number));
+                        let later = earlier().map(|place| place + 1).filter(|place| *place > number);
+                        replay.push(Step::Call(call), later.map_or(Origin::Aside(number), Origin::Before));
                     }
                     continue;
                 }

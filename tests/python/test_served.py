@@ -53,6 +53,20 @@ def whole(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**{name: line.get(name) for name in names}, "call": calls[line["number"]]} for line in lines]
 
 
+def test_what_was_left_before_is_said_to_be(tmp_path: pathlib.Path) -> None:
+    step = jax.jit(lambda x: x * 2)
+    for size in (2, 3):
+        step(jnp.ones(size))
+    file = tmp_path / "recording.jsonl"
+    with jitkey.recording(file):
+        for size in (2, 3, 2, 4, 4):
+            step(jnp.ones(size))
+    lines = list(map(json.loads, file.read_text().splitlines()))
+    left = [(line["after"], line["aside"]["again"]) for line in lines if line.get("aside")]
+    assert left == [(0, 1), (1, 2)]
+    assert [line["missed"] == [] for line in lines if "api" in line] == [True, True, True, False, True]
+
+
 def test_what_is_served_is_said_as_if_it_was_looked_at(said: dict[int, list[dict[str, Any]]]) -> None:
     # As text, since 1 and True are equal.
     looked_at, not_looked_at = (list(map(json.dumps, whole(lines))) for lines in said.values())

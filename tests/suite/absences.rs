@@ -56,6 +56,24 @@ fn a_miss_with_nothing_near_says_why(
     assert!(call.tried.is_none() && explained.repair(2, &SPEC).is_none());
 }
 
+/// What a call finds that was left before the recording is as if it had left it itself.
+#[test]
+fn what_was_left_before_the_recording_is_near() {
+    let with = |line: String, number: usize| line.replacen('{', &format!(r#"{{"number": {number}, "#), 1);
+    let lines = [
+        r#"{"aside": {"api": "jax.jit", "again": 1}, "after": 0}"#.to_owned(),
+        with(first("jax.jit", r#""f32[2]""#, "").replacen(TRACED, "", 1), 1),
+        with(line("jax.jit", r#""f32[3]""#, "", TRACED), 2),
+    ];
+    let explained = explained(&lines);
+    assert!(explained.calls.iter().all(ExplainedCall::is_predicted), "{explained:#?}");
+    let call = &explained.calls[1];
+    assert_eq!(call.explanation().unwrap().nearest, Nearest::Call(1), "{explained:#?}");
+    assert!(call.tried.as_ref().is_some_and(|tried| tried.mends && tried.minimal), "{explained:#?}");
+    let [to_mend] = &explained.to_mend()[..] else { panic!("{explained:#?}") };
+    assert_eq!((to_mend.id.as_str(), to_mend.compiles, to_mend.saves), ("another-shape", 1, 1));
+}
+
 /// After a clearing the only key can be that of another function, made in the same place: that one says nothing.
 #[test]
 fn another_function_is_not_what_is_near() {

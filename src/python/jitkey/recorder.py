@@ -95,6 +95,8 @@ class _Call:
     describes: Callable[[], dict[str, Any]]
     codes: frozenset[types.CodeType]
     via: str = "call"
+    was_called: bool = False
+    """Whether its function was, before the recording."""
     signs: Callable[[], Signature | None] = lambda: None
     reads: Callable[[], Said] = tuple
     learns: Callable[[dict[str, Any], frozenset[str]], None] = lambda line, used: None
@@ -190,6 +192,7 @@ class Recording:
                 lambda: {**self._call_of(api, wrapped, args, kwargs), "via": VIAS.get(via, via), **_said(reads)},
                 wrapped.codes if wrapped.is_run else frozenset(),
                 via,
+                wrapped.was_called and via == "call",
                 lambda: self._signatures.of_call((wrapped.ref, via, reads), wrapped, args, kwargs),
                 lambda: self._reads.of_call(wrapped, args, kwargs),
                 lambda line, used: None if path is None else self._learn(path, wrapped, args, kwargs, reads, line, used),
@@ -449,6 +452,9 @@ class Recording:
             line["call"] |= _said(call.reads())
         if local.spent:
             line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
+        if call.was_called and "call" in line and not missed and "error" not in line:
+            # What it has found was left before the recording perhaps, by a call that was given the same.
+            self._write({"aside": {"api": line["api"], "again": line["number"]}, "after": line["number"] - 1})
         is_whole = self._write(line, call.written)
         if is_whole and not line.keys().isdisjoint(("call", "again")) and self._describing.acquire(timeout=PATIENCE):
             try:
@@ -546,6 +552,8 @@ class Recording:
         key = id(wrapper)
         if key not in self._wrappers:
             described = wrapper_of(api, wrapper, self._objects.fresh)
+            if described is not None:
+                described.was_called = getattr(described.jitted(wrapper), "_cache_size", int)() > 0
             if self._wrappers.setdefault(key, described) is described:
                 end: Any = weakref.finalize(wrapper, self._end, key)
                 end.atexit = False

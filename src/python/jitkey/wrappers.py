@@ -73,6 +73,8 @@ class Wrapper:
     """What the program jitted it by, if that is no api with caches of its own."""
     of_call: Callable[[Any], dict[str, Any]] | None = None
     """What the options are of a call with these dynamic positional arguments, if they speak of what isn't there before."""
+    was_called: bool = False
+    """Whether its fast path held something when it was met, of calls before the recording."""
     is_partition: bool = False
     """Whether its key has the leaves of the function, as that of `filter_jit`."""
     unknown: str | None = None
