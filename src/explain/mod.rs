@@ -30,7 +30,7 @@ pub use repair::{Repair, Untried};
 pub use transformed::{Transformation, Transformed};
 pub use tried::Tried;
 
-use crate::case::{Layer, LayerSet, Step, Verdict, Via};
+use crate::case::{Call, Layer, LayerSet, Step, Verdict, Via};
 use crate::model::{self, Difference, Simulation, Written};
 use crate::spec::{Profile, Spec, Version};
 use advice::Advisor;
@@ -152,6 +152,9 @@ pub struct ExplainedCall {
     pub further: Vec<Further>,
     /// What the call has that the program which serves it was not traced from.
     pub stale: Option<Difference>,
+    /// That its function was made as an earlier one, which is still there and was given the same first, and compiles the same again.
+    #[serde(skip)]
+    made_alike: Option<Difference>,
     /// What else its body reads that was another when that program was traced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stale_beside: Vec<Difference>,
@@ -188,6 +191,11 @@ impl ExplainedCall {
     fn is_transformed_anew(&self) -> bool {
         let is_found = missed(&self.observed).is_empty() && self.is_predicted();
         is_found && self.transformed == Some(Transformed::Compiled) && !self.explanations.is_empty()
+    }
+
+    /// Whether its function is written in the program, and in no library.
+    fn is_of_the_program(&self) -> bool {
+        self.at.as_ref().is_some_and(|at| !at.contains('/'))
     }
 
     /// Whether XLA compiled something for it.
@@ -342,6 +350,15 @@ fn names_functions(explanation: &Explanation) -> bool {
     explanation.differences.iter().any(Difference::is_the_function)
 }
 
+/// Whether two calls are given the same, with the same around them, but for the function that is called.
+fn is_given_alike(one: &Call, other: &Call) -> bool {
+    one.args == other.args
+        && one.kwargs == other.kwargs
+        && one.options == other.options
+        && one.context == other.context
+        && one.reads == other.reads
+}
+
 /// Seconds that jax took for all of them, if the recording says so of any.
 pub(crate) fn seconds<'e>(calls: impl IntoIterator<Item = &'e ExplainedCall>) -> Option<f64> {
     calls.into_iter().filter_map(|call| call.seconds).reduce(|all, more| all + more)
@@ -409,6 +426,7 @@ impl Explained {
                 further: Vec::new(),
                 stale: None,
                 stale_beside: Vec::new(),
+                made_alike: None,
                 tried: None,
                 untried: None,
             });
@@ -435,6 +453,7 @@ impl Explained {
             let Recorded { name, at, .. } = recorded_calls[number - 1];
             (name.as_str(), at.as_deref())
         };
+        let mut firsts: HashSet<usize> = HashSet::new();
         let mut made_at: HashMap<_, Vec<usize>> = HashMap::new();
         (1..=calls.len()).for_each(|number| made_at.entry(place_of_call(number)).or_default().push(number));
         for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
@@ -497,6 +516,20 @@ impl Explained {
                 let both = both.filter(|_| call.differences().iter().any(is_of_a_function));
                 let stated = call.differences();
                 call.outside = both.map_or_else(Vec::new, |(before, after)| outside.differences(before, after, stated));
+            }
+            if call.first && call.compiles() && call.is_of_the_program() {
+                let of_place = &made_at[&place_of_call(call.number)];
+                let is_like = |number: &usize| {
+                    let both = described(*number).zip(described(call.number));
+                    firsts.contains(number)
+                        && both.is_some_and(|(then, now)| is_given_alike(then, now) && outside.is_alike(then, now))
+                };
+                let earlier = of_place.iter().copied().take_while(|number| *number < call.number);
+                call.made_alike = earlier.take(LOOKED_BACK).find(is_like).map(|earlier| {
+                    let before = format!("that of call {earlier}");
+                    Difference::new(&call.name, "function", before, "one that was made alike".to_owned())
+                });
+                firsts.insert(call.number);
             }
             call.put_last_what_costs_the_fast_path_alone();
             call.advice = advisor.of_call(call);

@@ -78,6 +78,8 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
             }
         }
     }
+    // Two can be meant, as one for each of two models.
+    joined.retain(|(i, ..), (seen, _)| habits[*i].sign != Sign::MadeAlike || seen.len() >= 2);
     let pattern = |((i, ..), (mut seen, of)): ((usize, _, _, _), (Vec<Seen<'_>>, Vec<_>))| {
         seen.sort_by_key(|(call, _)| call.number);
         pattern(&habits[i], &seen, &of)
@@ -155,6 +157,10 @@ fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>>
                 found.map(move |difference| (call, vec![(difference, None)]))
             };
             Some(calls.iter().flat_map(stale).collect()).filter(|seen: &Vec<_>| !seen.is_empty())
+        }
+        Sign::MadeAlike => {
+            let alike = |call: &&'e ExplainedCall| Some((*call, vec![(call.made_alike.as_ref()?, None)]));
+            Some(calls.iter().filter_map(alike).collect()).filter(|seen: &Vec<_>| !seen.is_empty())
         }
         Sign::Repeats => Some(calls.iter().filter_map(missing).collect()).filter(|seen: &Vec<_>| seen.len() >= 2),
         Sign::NewEachTime => {
@@ -249,9 +255,10 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
     // A hit that is wrong took nothing: what its call compiled has other causes.
     let is_hit = sign_of(difference) == Some(habit.sign);
     let cost: Vec<_> = seen.iter().map(|(call, _)| *call).filter(|_| !is_hit).collect();
-    let saved = match is_hit {
-        true => Vec::new(),
-        false => of.iter().flat_map(|calls| saved(calls, &mended)).collect(),
+    let saved = match habit.sign {
+        Sign::MadeAlike => cost.clone(),
+        _ if is_hit => Vec::new(),
+        _ => of.iter().flat_map(|calls| saved(calls, &mended)).collect(),
     };
     let names: IndexSet<_> = seen.iter().map(|(call, _)| &call.name).collect();
     let name = listed(&names.into_iter().cloned().collect::<Vec<_>>(), 3);

@@ -121,6 +121,8 @@ pub struct Habit {
 pub enum Sign {
     /// At least two calls miss for such a cause.
     Repeats,
+    /// At least three functions that are still there were made alike, and compile the same for the calls that were first.
+    MadeAlike,
     /// At least two calls, and half of those after the first, miss for such a cause at one path, nine in ten with a new value.
     NewEachTime,
     /// From the second on calls miss for such a cause, each compared with the call before it, until one doesn't and none

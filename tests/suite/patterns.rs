@@ -237,3 +237,34 @@ fn what_functions_have_in_common_is_one_cause(#[case] args: [&str; 2], #[case] l
     });
     assert_eq!(shown.collect::<Vec<_>>(), expected, "{}", text(&explained, Style::PLAIN));
 }
+
+/// What is jitted again and again of functions that were made alike and are all kept compiles the same again and again; two can be meant.
+#[rstest]
+#[case::alike(&[("0.1", "f32[2]"), ("0.1", "f32[2]"), ("0.1", "f32[2]")], Some((&[2, 3][..], 2)))]
+#[case::two(&[("0.1", "f32[2]"), ("0.1", "f32[2]")], None)]
+#[case::of_other_numbers(&[("0.1", "f32[2]"), ("0.2", "f32[2]"), ("0.3", "f32[2]")], None)]
+#[case::given_others(&[("0.1", "f32[2]"), ("0.1", "f32[3]"), ("0.1", "f32[4]")], None)]
+#[case::each_twice(
+    &[("0.1", "f32[2]"), ("0.2", "f32[2]"), ("0.1", "f32[2]"), ("0.2", "f32[2]")],
+    Some((&[3, 4][..], 2))
+)]
+fn functions_that_are_kept_can_be_made_alike(
+    #[case] made: &[(&str, &str)],
+    #[case] expected: Option<(&[usize], usize)>,
+) {
+    let of_one = |(i, (rate, aval)): (usize, &(&str, &str))| {
+        format!(
+            r#"{{"api": "jax.jit", "name": "step", "at": "a.py:1", "from": "a.py:9", "wrapper": "w_{i}", "missed": [{TRACED}],
+                "objects": {{"step_{i}": {{"def": {{"name": "step at a.py:1"}}}}}}, "outside": {{"step_{i}": {{"rate": "{rate}"}}}},
+                "call": {{"function": {{"ref": "step_{i}"}}, "args": ["{aval}"]}}}}"#
+        )
+        .replace('\n', " ")
+    };
+    let mut lines: Vec<_> = made.iter().enumerate().map(of_one).collect();
+    let kept: Vec<_> = (0..made.len()).map(|i| format!("\"w_{i}\"")).collect();
+    lines.push(format!(r#"{{"aside": null, "after": {}, "kept": [{}]}}"#, made.len(), kept.join(", ")));
+    let explained = explained(&lines);
+    assert!(explained.calls.iter().all(|call| call.first && call.is_predicted()), "{explained:#?}");
+    let alike = explained.patterns.iter().find(|pattern| pattern.id == "made-alike-and-kept");
+    assert_eq!(alike.map(|it| (&it.calls[..], it.saves)), expected, "{}", text(&explained, Style::PLAIN));
+}
