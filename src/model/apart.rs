@@ -24,7 +24,7 @@ pub(super) fn objects_told_apart(before: &Obj, after: &Obj) -> (String, String) 
 /// The text of an object; an instance of a subclass, a member of an enum say, looks as one of its base without its class.
 pub(super) fn with_class(object: &Obj) -> String {
     match &**object {
-        Kind::Derived { class, .. } => format!("{}({})", class.name, python::repr(object)),
+        Kind::Derived { class, .. } if !class.shows_itself() => format!("{}({})", class.name, python::repr(object)),
         _ => python::repr(object),
     }
 }

@@ -49,7 +49,7 @@ pub fn repr(obj: &Obj) -> String {
             }
             _ => class.name.to_string(),
         },
-        Kind::Derived { base, class } if class.shows_itself() => format!("<{}: {}>", class.name, repr(base)),
+        Kind::Derived { base, class } if class.shows_itself() => format!("{}({})", class.name, repr(base)),
         Kind::Derived { base, .. } => repr(base),
         Kind::Tracer(value) => format!("a tracer of {}", repr(value)),
         Kind::Instance { class, value, .. } => {

@@ -1,5 +1,6 @@
 """Arguments that are built otherwise, and what is jitted anew with the object or the lambda it belongs to."""
 
+import gc
 from typing import NamedTuple
 
 import jax
@@ -70,6 +71,8 @@ noise(zeros, jax.random.key(0))
 
 for _ in range(3):
     print(Solver(0.1).run(zeros))
+# What is in a cycle is gone whenever Python looks for such.
+gc.collect()
 
 for _ in range(3):
     print(jax.eval_shape(lambda: zeros + 1).shape)

@@ -272,7 +272,8 @@ fn wrappers_of_one_place_show_one_thing() {
     let explained = explained(&rounds.chain(settled).collect::<Vec<_>>());
     let shown: Vec<_> =
         explained.to_mend().iter().map(|found| (found.id.clone(), found.calls.clone(), found.saves)).collect();
-    assert_eq!(shown, [("late-fixed-point".to_owned(), vec![4, 5, 6], 3)]);
+    let made = ("made-alike-and-kept".to_owned(), vec![2, 3], 2);
+    assert_eq!(shown, [("late-fixed-point".to_owned(), vec![4, 5, 6], 3), made]);
     let said = text(&explained, Style::PLAIN);
     assert_eq!(said.matches("  calls 4, 5 and 6 traced").count(), 1, "{said}");
 }

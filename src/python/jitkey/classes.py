@@ -149,7 +149,7 @@ def _base(name: str, of: str, known: dict[str, Made]) -> Made:
 
 
 def _subclass(name: str, base: Made, *, shows_itself: bool) -> type:
-    shown = {"__repr__": lambda self: f"<{type(self).__name__}: {base.made.__repr__(self)}>"} if shows_itself else {}
+    shown = {"__repr__": lambda self: f"{type(self).__name__}({base.made.__repr__(self)})"} if shows_itself else {}
     if base.made in BUILTINS.values():
         return type(name, (base.made,), {**shown, **_method()})
     return type(base.made)(name, (base.made,), shown)

@@ -67,7 +67,7 @@ impl Writer<'_> {
             }
             Class::Subclass { of, repr } => {
                 let base = if self.case.classes.contains_key(of) { self.name(of)? } else { of.to_string() };
-                let shown = format!("def __repr__(self):\n    return f\"<{named}: {{super().__repr__()}}>\"");
+                let shown = format!("def __repr__(self):\n    return f\"{named}({{super().__repr__()}})\"");
                 body.extend(repr.then_some(shown));
                 body.extend(self.method(class));
                 return Ok(written("", &named, &format!("({base})"), body));
