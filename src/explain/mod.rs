@@ -521,10 +521,9 @@ impl Explained {
                 let of_place = &made_at[&place_of_call(call.number)];
                 let is_like = |number: &usize| {
                     let both = described(*number).zip(described(call.number));
-                    firsts.contains(number)
-                        && both.is_some_and(|(then, now)| is_given_alike(then, now) && outside.is_alike(then, now))
+                    both.is_some_and(|(then, now)| is_given_alike(then, now) && outside.is_alike(then, now))
                 };
-                let earlier = of_place.iter().copied().take_while(|number| *number < call.number);
+                let earlier = of_place.iter().rev().copied().filter(|number| firsts.contains(number));
                 call.made_alike = earlier.take(LOOKED_BACK).find(is_like).map(|earlier| {
                     let before = format!("that of call {earlier}");
                     Difference::new(&call.name, "function", before, "one that was made alike".to_owned())

@@ -58,8 +58,12 @@ impl Replay {
                     let wrapper = wrapper.as_ref().or_else(|| calls[earlier()?].wrapper.as_ref());
                     let given = call.clone().or_else(|| described(earlier()? + 1)).filter(|_| of == api);
                     if let Some(call) = given {
-                        let call = Call { wrapper: wrapper.cloned(), via: via.unwrap_or(call.via), ..call };
                         let later = earlier().map(|place| place + 1).filter(|place| *place > number);
+                        let mut call = Call { wrapper: wrapper.cloned(), via: via.unwrap_or(call.via), ..call };
+                        if later.is_some() {
+                            // What its body read nobody has seen.
+                            call.reads.clear();
+                        }
                         replay.push(Step::Call(call), later.map_or(Origin::Aside(number), Origin::Before));
                     }
                     continue;

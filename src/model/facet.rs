@@ -67,9 +67,10 @@ impl<'a> Facet<'a> {
     /// What explanations say of it beside that of another leaf: the mesh that a type keeps is one that the array was moved off, of
     /// Python numbers of two types it is these that differ, and what has a shape can be keys.
     pub fn said_of(&self, component: LeafComponent, aval: &Aval, beside: &Aval) -> String {
-        let is_moved = aval.placement.as_ref().is_some_and(|at| at.moved_off.is_some() && at.committed);
+        let moved = aval.placement.as_ref().filter(|at| at.moved_off.is_some());
         match (component, python_number(aval), python_number(beside)) {
-            (LeafComponent::Mesh, ..) if is_moved => format!("{self}, moved off it"),
+            (LeafComponent::Mesh, ..) if moved.is_some_and(|at| at.committed) => format!("{self}, moved off it"),
+            (LeafComponent::Mesh, ..) if moved.is_some() => format!("{self}, in its type alone"),
             (LeafComponent::CanonicalDtype, Some(own), Some(other)) if own != other => {
                 format!("{self} (a Python {own})")
             }

@@ -121,7 +121,7 @@ pub struct Habit {
 pub enum Sign {
     /// At least two calls miss for such a cause.
     Repeats,
-    /// At least three functions that are still there were made alike, and compile the same for the calls that were first.
+    /// At least three functions that are still there were made alike, and compile each for a call that is given the same.
     MadeAlike,
     /// At least two calls, and half of those after the first, miss for such a cause at one path, nine in ten with a new value.
     NewEachTime,

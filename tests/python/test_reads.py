@@ -171,10 +171,11 @@ def test_what_is_asked_of_a_thing_is_all_that_is_taken():
         early = it.first is None or it.table["ema"] is None
         if isinstance(it.kind, int) and type(it.act) is str:
             x = x + (it.best is None)
-        return x, early, it.rate if it.rate is not None else 0.0
+        named = {"type": it.gain, "len": it.shift}
+        return x, early, it.rate if it.rate is not None else 0.0, named, (len, it.scale)
 
     asks = {"best. is None", "losses.__len__", "first. is None", "table['ema']. is None", "kind.__class__", "act.__class__"}
-    assert attributes(frozenset([asked.__code__]), object, "it") == {*asks, "rate"}
+    assert attributes(frozenset([asked.__code__]), object, "it") == {*asks, "rate", "gain", "shift", "scale"}
     held = SimpleNamespace(best=None, losses=[1, 2], first=1, table={"ema": 3}, kind=True, act="tanh")
     says = {"best. is None": True, "losses.__len__": 2, "first. is None": False, "table['ema']. is None": False}
     assert read_by(held, tuple(asks), {}) == {**says, "kind.__class__": "bool", "act.__class__": "str"}
@@ -192,7 +193,12 @@ def test_what_a_method_of_a_base_takes_is_taken():
         def forward(self, x):
             return super().forward(x) * self.rate
 
-    assert attributes(frozenset([Child.forward.__code__]), Child) == {"rate", "scale"}
+    class Other(Between):
+        def forward(self, x):
+            return super(Other, self).forward(x) * self.rate  # noqa: UP008
+
+    for made in (Child, Other):
+        assert attributes(frozenset([made.forward.__code__]), made) == {"rate", "scale"}
     assert attributes(frozenset([Base.forward.__code__]), Base) == {"scale"}
 
 
@@ -208,10 +214,17 @@ def test_what_runs_later_is_not_taken():
         made = jax.checkpoint(lambda v: v * it.width)
         jax.debug.callback(made, x)
         jax.debug.callback(it.log, x)
+        pure_callback(it.noted(), x, x)
         debug.callback(lambda v: it.seen.append((it.time, v)), used(x), ordered=True)
         return io_callback(lambda v: it.later, x, x) + pure_callback(used, x, x)
 
-    assert attributes(frozenset([step.__code__]), object, "it") == {"scale", "rate", "width"}
+    class Trainer:
+        def log(self, x):
+            self.seen.append(self.epoch)
+
+    # Another function than a method is what was there.
+    assert attributes(frozenset([step.__code__]), object, "it") == {"scale", "rate", "width", "log", "noted"}
+    assert attributes(frozenset([step.__code__]), Trainer, "it") == {"scale", "rate", "width", "noted"}
 
 
 def test_what_has_the_form_of_another_takes_that_alone():

@@ -26,6 +26,9 @@ _LOGGER = re.compile("_?(log|logger|logging|warnings)", re.IGNORECASE)
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF")
 """How what loads a name begins."""
 
+_CALLS = ("PRECALL", "CALL", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST")
+"""How what loads the arguments of `super` and calls it begins."""
+
 _CATCHES = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 """What code has that catches something."""
 
@@ -74,6 +77,11 @@ def _is_later(steps: Sequence[dis.Instruction], at: int, times: collections.Coun
     makes = ("LOAD_CONST", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
     named = next((step for step in steps[at + 1 :] if step.opname not in makes), None)
     return named is not None and named.opname in ("STORE_FAST", "STORE_DEREF") and times.get(named.argval) == 0
+
+
+def is_called_as_a_method(step: dis.Instruction | None) -> bool:
+    """Whether an instruction takes a method of what was loaded, to call it next."""
+    return step is not None and (step.opname == "LOAD_METHOD" or (step.opname == "LOAD_ATTR" and "NULL|self" in step.argrepr))
 
 
 def is_given_to_a_callback(steps: Sequence[dis.Instruction | None], at: int) -> bool:
@@ -154,8 +162,14 @@ def asked_of(steps: Sequence[dis.Instruction | None], at: int, end: int) -> str 
     is_none = following is not None and following.opname == "LOAD_CONST" and following.argval is None
     if is_none and after is not None and after.opname == "IS_OP":
         return IS_NONE
-    function = next(iter(_before(steps, at)[-1:]), None)
-    return _ASKS.get(function) if isinstance(function, str) else None
+    asks = steps[at - 1] if at > 0 else None
+    if asks is None or asks.opname not in ("LOAD_GLOBAL", "LOAD_NAME") or asks.argval not in _ASKS:
+        return None
+    # A class is given beside it, by its name.
+    given = 2 if asks.argval == "isinstance" else 1
+    call = next((step for step in steps[end : end + 4] if step is None or step.opname.startswith(("CALL", "PRECALL"))), None)
+    is_asked = call is not None and call.arg == given and (given == 2 or call is following)
+    return _ASKS[asks.argval] if is_asked else None
 
 
 def bases_asked(written: types.CodeType) -> set[str]:
@@ -166,8 +180,8 @@ def bases_asked(written: types.CodeType) -> set[str]:
         if step is not None and step.opname.startswith("LOAD_SUPER"):
             found.add(step.argval)
         elif step is not None and step.opname == "LOAD_GLOBAL" and step.argval == "super":
-            # Before Python 3.12 it is called.
-            calls = itertools.takewhile(lambda one: one is not None and one.opname.startswith(("PRECALL", "CALL")), steps[at + 1 :])
+            # Before Python 3.12 it is called, with the class and the object perhaps.
+            calls = itertools.takewhile(lambda one: one is not None and one.opname.startswith(_CALLS), steps[at + 1 :])
             asked = steps[at + 1 + len(list(calls))]
             if asked is not None and asked.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 found.add(asked.argval)

@@ -16,7 +16,7 @@ from .instructions import IS_NONE
 from .likeness import is_made, likeness
 from .objects import is_open
 from .parameters import names_of
-from .seen import Mark, Met, Said, Seen, marked
+from .seen import Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function
 from .taken import CONTAINERS, at, held_in, read_by
@@ -61,6 +61,9 @@ class Reads:
                     is_identity = _is_unseen(one)
                     read = taken if is_identity or type(one) is held.changes.get(type(value)) else ()
                     seen = self._of_object(one, read, held.called, id(one), is_identity=is_identity)
+                    if not is_identity:
+                        # Another one that holds the same is as good.
+                        seen.mark = Like(one)
                     wrapped.seen[given, path, taken] = seen
                 found += seen.said
             if not (wrapped.has_statics or wrapped.has_owners):

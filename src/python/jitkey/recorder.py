@@ -130,6 +130,8 @@ class Recording:
         self._reads = Reads()
         self._known = Known()
         self._wrappers: dict[int, Wrapper | None] = {}
+        self._met: set[tuple[int, int]] = set()
+        """The functions of these, by their ids, which others can have once they are gone."""
         self._libraries: weakref.WeakKeyDictionary[Any, Wrapper | None] = weakref.WeakKeyDictionary()
         self._ended: list[str] = []
         self._begun, self._numbers = 0, itertools.count(1)
@@ -553,7 +555,12 @@ class Recording:
         if key not in self._wrappers:
             described = wrapper_of(api, wrapper, self._objects.fresh)
             if described is not None:
-                described.was_called = getattr(described.jitted(wrapper), "_cache_size", int)() > 0
+                # Wrappers of one function have their entries in common.
+                function = described.function()
+                known = id(getattr(function, "__self__", None)), id(getattr(function, "__func__", function))
+                has_entries = known not in self._met and getattr(described.jitted(wrapper), "_cache_size", int)() > 0
+                described.was_called = has_entries
+                self._met.add(known)
             if self._wrappers.setdefault(key, described) is described:
                 end: Any = weakref.finalize(wrapper, self._end, key)
                 end.atexit = False

@@ -64,6 +64,19 @@ class Mark:
         return self._id == id(value) and (self._weakly is None or self._weakly() is value)
 
 
+class Like:
+    """Tells objects of a class from others."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, value: Any) -> None:
+        self._made = type(value)
+
+    def is_of(self, value: Any) -> bool:
+        """Whether it is such an object."""
+        return type(value) is self._made
+
+
 def marked(value: Any) -> Any:
     """What tells the value from another one in its place."""
     return value if is_plain(value) else Mark(value)
@@ -71,7 +84,7 @@ def marked(value: Any) -> Any:
 
 def is_marked(value: Any, mark: Any) -> bool:
     """Whether it is the value of which that is the mark."""
-    return value is mark or (type(mark) is Mark and mark.is_of(value))
+    return value is mark or (type(mark) in (Mark, Like) and mark.is_of(value))
 
 
 @dataclasses.dataclass

@@ -20,6 +20,7 @@ from .instructions import (
     constant_of,
     functions_in,
     instructions,
+    is_called_as_a_method,
     is_copy,
     is_given_for_its_form,
     is_given_to_a_callback,
@@ -42,6 +43,9 @@ CONTAINERS = (dict, list, set, collections.defaultdict, collections.OrderedDict,
 
 _ASKED = (IS_NONE, ".__class__", ".__len__")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
+
+CALLED_BACK = " called back"
+"""The attribute that stands for a function being given to a callback."""
 
 _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
 """The methods of containers that return nothing of them."""
@@ -71,6 +75,9 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
                 left.append((method, _params_of(method, made)))
         bases = [method for name in bases_asked(one) if (method := _method_after(made, one, name)) is not None]
         left += [(method, frozenset(_params(method)[:1])) for method in bases]
+    # A method that is called back runs later; another function is that which was there.
+    called_back = {path: path.removesuffix(f".{CALLED_BACK}") for path in found if path.endswith(CALLED_BACK)}
+    found = (found - called_back.keys()) | {held for held in called_back.values() if _method(made, held) is None}
     # What is taken whole is asked for anything.
     found -= {path for path in found if path.endswith(_ASKED) and path.rpartition(".")[0] in found}
     return frozenset(path for path in found - {""} if not any(re.match(rf"{re.escape(set_there)}(?![^.\[])", path) for set_there in own))
@@ -86,7 +93,8 @@ def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | No
         left += [(part, holders - set(_params(part))) for part in functions_in(one)]
         taken |= _taken_of(one, holders)
     found = {path for path in taken if path.startswith("[")}
-    return tuple(sorted(found)) if taken - found <= _WRITES | {"get"} else None
+    items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
+    return tuple(sorted(items_taken)) if taken - found <= _WRITES | {"get"} else None
 
 
 def first_of(path: str) -> str:
@@ -178,8 +186,6 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         path = named.get(loaded(step))
         if path is None:
             continue
-        if is_given_to_a_callback(steps, at):
-            continue
         asked = constant_of(steps[at + 1])
         if not path and is_copy(steps[at + 1]):
             # An attribute of it is set to something that is made of that.
@@ -190,6 +196,9 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         found, path, end = _taken_from(steps, at + 1, path)
         if is_given_for_its_form(steps, at, end):
             taken.update(f"{path}.{form}" for form in ("shape", "dtype") if path)
+            continue
+        if path in found and is_given_to_a_callback(steps, at) and not is_called_as_a_method(steps[end - 1]):
+            taken |= {*(found - {path}), f"{path}.{CALLED_BACK}"}
             continue
         if path in found and (attribute := asked_of(steps, at, end)) is not None:
             taken |= {*(found - {path}), f"{path}.{attribute}"}
