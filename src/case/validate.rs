@@ -149,7 +149,7 @@ pub enum CaseError {
     },
     /// An array that was moved off a mesh and isn't on a device.
     #[error(
-        "{place}: what is `moved_off` a mesh is on a device: write `device` and whether it is `committed`, and no more than these"
+        "{place}: what is `moved_off` a mesh is on a device: write `committed: true` and `device`, or nothing of these for one that isn't committed, and no more"
     )]
     MovedOff {
         /// Where it stands.
@@ -345,8 +345,9 @@ impl<'c> Checker<'c> {
         if at.device >= self.case.devices {
             return Err(CaseError::Device { place: place.to_string(), device: at.device });
         }
-        let Placement { sharding: named, layout, memory_kind, moved_off, .. } = at;
-        let is_on_a_device = named.is_none() && layout.is_none() && memory_kind.is_none();
+        let Placement { device, committed, sharding: named, layout, memory_kind, moved_off } = at;
+        let is_on_a_device =
+            (*committed || *device == 0) && named.is_none() && layout.is_none() && memory_kind.is_none();
         if moved_off.is_some() && !is_on_a_device {
             return Err(CaseError::MovedOff { place: place.to_string() });
         }

@@ -114,7 +114,7 @@ fn verdicts_are_read(#[case] yaml: &str, #[case] verdict: Verdict) {
 )]
 #[case(
     "{devices: 2, steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {device: 1, moved_off: {mesh: {x: 2}}}}}]}}]}",
-    "write `device` and whether it is `committed`"
+    "write `committed: true` and `device`, or nothing of these"
 )]
 #[case(
     "{devices: 2, steps: [{call: {args: [{array: {aval: 'f32[2]', placement: {committed: true, moved_off: {mesh: {x: 2}, spec: [y]}}}}]}}]}",
