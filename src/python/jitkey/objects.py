@@ -395,7 +395,8 @@ class Objects(Graphs):
         plains: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
         for base, plain in plains.items():
             if isinstance(value, base) and (base is str or not isinstance(value, np.generic)):
-                shown = {"repr": True} if _shows_itself(value, base) else {}
+                # What it prints is the program's own code to say.
+                shown = {"repr": True} if type(value).__repr__ is not base.__repr__ else {}
                 name = self._class(value, {"subclass": {"of": base.__name__, **shown}})
                 return {"new": {"class": name, "value": self.value(plain(value))}}
         if dataclasses.is_dataclass(value) and not is_module(value):
@@ -453,14 +454,6 @@ def _parts(aux: Any) -> list[Any]:
     if type(aux) is dict:
         return list(aux.values())
     return list(aux) if type(aux) in (tuple, list) else [] if aux is None else [aux]
-
-
-def _shows_itself(value: Any, base: Any) -> bool:
-    """Whether an instance of a subclass prints otherwise than one of the base."""
-    try:
-        return type(value).__repr__ is not base.__repr__ and repr(value) != base.__repr__(value)
-    except Exception:  # It runs the program's own code.
-        return True
 
 
 def _shown(value: Any) -> str:

@@ -557,7 +557,8 @@ class Recording:
             if described is not None:
                 # Wrappers of one function have their entries in common.
                 function = described.function()
-                known = id(getattr(function, "__self__", None)), id(getattr(function, "__func__", function))
+                is_method = type(function) is types.MethodType
+                known = (id(function.__self__), id(function.__func__)) if is_method else (0, id(function))
                 has_entries = known not in self._met and getattr(described.jitted(wrapper), "_cache_size", int)() > 0
                 described.was_called = has_entries
                 self._met.add(known)
