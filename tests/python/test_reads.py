@@ -174,6 +174,10 @@ def test_what_is_asked_of_a_thing_is_all_that_is_taken():
         named = {"type": it.gain, "len": it.shift}
         return x, early, it.rate if it.rate is not None else 0.0, named, (len, it.scale)
 
+    def of_itself(it, x):
+        return x if it is None or isinstance(it, dict) else x * len(it)
+
+    assert attributes(frozenset([of_itself.__code__]), object, "it") == frozenset()
     asks = {"best. is None", "losses.__len__", "first. is None", "table['ema']. is None", "kind.__class__", "act.__class__"}
     assert attributes(frozenset([asked.__code__]), object, "it") == {*asks, "rate", "gain", "shift", "scale"}
     held = SimpleNamespace(best=None, losses=[1, 2], first=1, table={"ema": 3}, kind=True, act="tanh")

@@ -197,10 +197,12 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         if is_given_for_its_form(steps, at, end):
             taken.update(f"{path}.{form}" for form in ("shape", "dtype") if path)
             continue
-        if path in found and is_given_to_a_callback(steps, at) and not is_called_as_a_method(steps[end - 1]):
+        # What is asked of the holder itself says no more than that it is taken.
+        is_inside = path != "" and path in found
+        if is_inside and is_given_to_a_callback(steps, at) and not is_called_as_a_method(steps[end - 1]):
             taken |= {*(found - {path}), f"{path}.{CALLED_BACK}"}
             continue
-        if path in found and (attribute := asked_of(steps, at, end)) is not None:
+        if is_inside and (attribute := asked_of(steps, at, end)) is not None:
             taken |= {*(found - {path}), f"{path}.{attribute}"}
             continue
         name = next(iter(names_set(steps[end])), None)
