@@ -55,8 +55,10 @@ pub fn repr(obj: &Obj) -> String {
         Kind::Instance { class, value, .. } => {
             let value = value.borrow();
             let written = match &**value {
-                // What a recording says of a nan, which is one of many; what is called `float` alone is no class of a case.
-                Kind::Str(text) if class.name.as_str() == "float__2" => return text.to_string(),
+                // What a recording says of one of Python's own; what is called `float` alone is no class of a case.
+                Kind::Str(text) if matches!(class.name.as_str(), "float__2" | "dict__2" | "list__2") => {
+                    return text.to_string();
+                }
                 // What it says of a container, of what there are no words for, and of a string that can be taken for such.
                 Kind::Str(text) if text.is_empty() || text.starts_with(['{', '[', '(', '<', '\'']) => Some(&**text),
                 _ => description(&value),

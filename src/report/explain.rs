@@ -1,5 +1,6 @@
 //! Why a program recompiled, for a terminal.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use indexmap::{IndexMap, IndexSet};
@@ -388,6 +389,7 @@ pub fn summary(explained: &Explained, style: Style) -> String {
     );
     let to_mend = explained.to_mend();
     let width = to_mend.iter().map(|pattern| Cost::of(pattern).text().len()).max().unwrap_or_default();
+    let mut said: HashMap<&str, (&str, &str)> = HashMap::new();
     for (i, pattern) in to_mend.iter().enumerate() {
         // What costs no compile and may be meant can wait.
         let is_urgent =
@@ -396,13 +398,17 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         let Pattern { id, name, calls, paths, says, fix, .. } = pattern;
         match pattern.sign {
             Some(_) => {
+                let before = said.insert(id, (says, fix));
+                let new = before.map_or(&**says, |(before, _)| without_end(says, before));
                 let _ = writeln!(
                     text,
-                    "  {:>width$}  {id}: {says}{dim}{}{end}{bold}{first}{end}",
+                    "  {:>width$}  {id}: {new}{dim}{}{end}{bold}{first}{end}",
                     Cost::of(pattern).text(),
                     beside(pattern)
                 );
-                let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
+                if before.is_none_or(|(_, before)| before != fix) {
+                    let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
+                }
             }
             None => {
                 let (calls, at) = (numbered(calls), located(paths, name));
@@ -438,6 +444,13 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         let _ = writeln!(text, "{dim}{says}{end}");
     }
     text
+}
+
+/// A text without the sentences with which another one ends, too.
+fn without_end<'t>(text: &'t str, other: &str) -> &'t str {
+    let alike = text.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let from = text.len() - alike;
+    text.match_indices(". ").find(|(at, _)| *at >= from).map_or(text, |(at, _)| &text[..=at])
 }
 
 /// How many calls aren't among those that are explained.

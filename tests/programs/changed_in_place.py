@@ -1,5 +1,6 @@
-"""Static objects that are changed in their place, in aux data and as arguments; a method of a base that reads what changes; and what isn't
-read though it is named: by a callback or a log, or but for whether it is there, of which class it is, how long, or its first item."""
+"""Static objects, dicts and lists that are changed in their place, in aux data and as arguments; a method of a base that reads what
+changes; and what isn't read though it is named: by a callback or a log, or but for whether it is there, of which class it is, how long,
+or its first item."""
 
 import collections
 import dataclasses
@@ -129,3 +130,28 @@ trainer.best = None
 trainer.jitted(x).block_until_ready()
 jax.effects_barrier()
 print(trainer.noted)
+
+
+class Net(eqx.Module):
+    weight: jax.Array
+    options: dict = eqx.field(static=True)
+    widths: list = eqx.field(static=True)
+
+
+@jax.jit
+def net(it):
+    y = it.weight * it.options["optimizer"]["rate"]
+    for width in it.widths:
+        y = y * width
+    return y
+
+
+options, widths = {"optimizer": {"rate": 1.0}}, [1, 2]
+net(Net(x, options, widths))
+options["optimizer"]["rate"] = 0.5
+net(Net(x, options, widths))
+widths.append(3)
+net(Net(x, options, widths))
+# Equal to what they are now, and to what they were: only the first is found.
+net(Net(x, {"optimizer": {"rate": 0.5}}, [1, 2, 3]))
+net(Net(x, {"optimizer": {"rate": 1.0}}, [1, 2]))

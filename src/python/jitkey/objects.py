@@ -20,6 +20,7 @@ from jax._src.array import ArrayImpl
 from jax._src.tree_util import default_registry
 
 from . import parsed
+from .changing import Changing
 from .dtypes import dtype_name
 from .equality import compared_fields, hash_of, is_compared, is_hashed_by_identity
 from .errors import Unsupported
@@ -34,6 +35,9 @@ from .texts import LONG, has_arrays, identity_text, is_plain, text_of, value_tex
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
+
+WAS_SO = "since what was so was changed"
+"""What is said of a value that looks as another did, which doesn't any more."""
 
 _REF: Any = getattr(core, "Ref", None)
 """The class of references to arrays, if jax has one."""
@@ -80,6 +84,7 @@ class Objects(Graphs):
         """The numbers of long tuples, by how many items they have, their hash, and what that doesn't tell apart: -1 and -2."""
         self._count = itertools.count(1)
         self._told: set[str] = set()
+        self._changing = Changing()
         self._structures = Structures(self._named, self._class_of)
 
     def begin(self) -> None:
@@ -217,9 +222,9 @@ class Objects(Graphs):
         if type(value) in (tuple, list) or (type(value) in DICTS and all(type(key) is str for key in value)):
             # Compared part by part, each by identity first.
             if type(value) in DICTS:
-                return {DICTS[type(value)]: {key: self._named(part) for key, part in value.items()}}
+                return self._changing_one(value, {DICTS[type(value)]: {key: self._named(part) for key, part in value.items()}})
             parts = [self._named(part) for part in value]
-            return {"tuple": parts} if type(value) is tuple else parts
+            return {"tuple": parts} if type(value) is tuple else self._changing_one(value, parts)
         if isinstance(value, tuple) and hasattr(value, "_fields") and type(value).__eq__ is tuple.__eq__:
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
@@ -244,6 +249,10 @@ class Objects(Graphs):
         name = self.name_of(value) or self._weakly(value)
         self.used.add(name)
         return {"ref": name}
+
+    def _changing_one(self, value: Any, form: Any) -> Any:
+        """A dict or list, of which that is the form now, as keys have it."""
+        return self._changing.written(value, form, lambda number: self._instance_of(value, "none", f"{value!r} ({number}, {WAS_SO})"))
 
     def _long(self, value: tuple[Any, ...]) -> Any:
         """A long tuple, by its hash and the first of its items; None if it has no hash."""
@@ -370,8 +379,12 @@ class Objects(Graphs):
             number = self._texts[type(value), text] = self._texts.get((type(value), text), 0) + 1
             if number > 1:
                 was_so = any(known == text and _shown(held()) != text for known, held in entries)
-                text = f"{text} ({number}, since what was so was changed)" if was_so else f"{text} ({number})"
+                text = f"{text} ({number}, {WAS_SO})" if was_so else f"{text} ({number})"
             entries.append((text, _held(value)))
+        return self._instance_of(value, hashed, text)
+
+    def _instance_of(self, value: Any, hashed: str, text: str) -> dict[str, Any]:
+        """An instance that is compared by this text."""
         form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
         # The same class can be met as a node of a tree, too.
         return {"new": {"class": self._class_of(type(value), ("plain",), form), "value": {"str": text}}}

@@ -32,8 +32,8 @@ from .source import (
     positional,
     stored,
 )
-from .taken import CONTAINERS, attributes, first_of
-from .texts import PARTS, TEXT, array_text, is_array, is_plain, value_text
+from .taken import attributes, first_of
+from .texts import CONTAINERS, PARTS, TEXT, array_text, is_array, is_plain, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 """What a module consists of, besides classes and other modules."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 import jax
@@ -19,8 +19,8 @@ from .parameters import names_of
 from .seen import Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function
-from .taken import CONTAINERS, at, held_in, read_by
-from .texts import array_text, is_array, is_plain
+from .taken import at, held_in, read_by
+from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .wrappers import Held, Wrapper
 
 PLACES = 4096
@@ -136,9 +136,9 @@ class Reads:
         is_settled = True
         for path, part in read_by(value, attributes, met).items():
             named = None if is_identity else _named(part)
-            if is_identity or is_plain(part) or named is not None:
-                name = f"{called}{path}" if path.startswith("[") else f"{called}.{path}"
-                said.append((name.replace(f".{IS_NONE}", IS_NONE), named or self._text((place, path), part)))
+            if is_identity or named is not None or type(_token(part)) is tuple:
+                name = f"{called}{path}" if path.startswith("[") or not path else f"{called}.{path}"
+                said.append((_asked_as(name), named or self._text((place, path), part)))
                 is_settled = is_settled and type(part) not in CONTAINERS and not path.endswith(".__len__")
         return Seen(marked(value), met if is_settled else None, tuple(said))
 
@@ -158,6 +158,12 @@ class Reads:
                 known.clear()
             known[token] = number, Mark(part)
         return f"<{array_text(part) if is_array(part) else type(part).__name__} {number}>"
+
+
+def _asked_as(name: str) -> str:
+    """A path as a program would write it: what stands in it for what is asked of a thing is written as the question."""
+    held, _, asked = name.rpartition(".")
+    return {IS_NONE: f"{held}{IS_NONE}", "__len__": f"len({held})", "__class__": f"type({held})"}.get(asked, name)
 
 
 def _taken_of(wrapped: Wrapper, name: str, value: Any) -> tuple[str, ...] | None:
@@ -203,7 +209,8 @@ def _changes_unseen(value: Any, node: Any) -> bool:
     """Whether it is compared by what it holds, can be changed in its place, and is in a node, of whose aux data it is part."""
     made = type(value)
     params = getattr(made, "__dataclass_params__", None)
-    if params is None or params.frozen or is_by_identity(made) or not is_open(value):
+    is_settable = params is not None and not params.frozen and not is_by_identity(made) and is_open(value)
+    if not is_settable and made not in CONTAINERS:
         return False
     return value is not node and all(leaf is not value for leaf in jax.tree_util.tree_leaves(node, is_leaf=lambda part: part is value))
 
@@ -242,17 +249,7 @@ def _token(part: Any) -> Any:
         return type(part), f"<{called}>"
     if type(part) is types.MethodType:
         return f"{id(part.__self__)} {id(part.__func__)}"
-    if type(part) in CONTAINERS and _holds_only(is_plain, part, WITHIN) and len(text := repr(part)) <= WHOLE:
+    if type(part) in CONTAINERS and holds_only(is_plain, part, WITHIN, ITEMS) and len(text := repr(part)) <= WHOLE:
         return type(part), text
-    is_alike = is_made(part) or (type(part) in (list, dict) and _holds_only(is_made, part, WITHIN))
+    is_alike = is_made(part) or (type(part) in (list, dict) and holds_only(is_made, part, WITHIN, ITEMS))
     return likeness(part) if is_alike else id(part)
-
-
-def _holds_only(is_one: Callable[[Any], bool], part: Any, depth: int) -> bool:
-    """Whether it is such or plain, or holds little else."""
-    if type(part) not in (*CONTAINERS, tuple):
-        return is_plain(part) or is_one(part)
-    if depth == 0 or len(part) > ITEMS:
-        return False
-    held = [*part.keys(), *part.values()] if isinstance(part, dict) else part
-    return all(_holds_only(is_one, item, depth - 1) for item in held)

@@ -33,13 +33,10 @@ from .instructions import (
 )
 from .seen import Met, inside, marked
 from .source import NOTHING, body, is_of_python, of_class, stored
-from .texts import is_array
+from .texts import CONTAINERS, is_array
 
 DEPTH = 3
 """So many attributes and items of each other are followed."""
-
-CONTAINERS = (dict, list, set, collections.defaultdict, collections.OrderedDict, collections.Counter, collections.deque)
-"""What is read as a whole, or item by item."""
 
 _ASKED = (IS_NONE, ".__class__", ".__len__")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
@@ -141,7 +138,7 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
             elif not is_item and _is_method(type(part), name):
                 path = inner
             break
-        if called and part is not NOTHING:
+        if (called or not path) and part is not NOTHING:
             found[path] = part
     return found
 
@@ -156,6 +153,10 @@ def held_in(value: Any, paths: tuple[str, ...], is_one: Callable[[Any], bool]) -
                 found[_path(steps[:i])] = (*found.get(_path(steps[:i]), ()), _path(steps[i:]))
                 break
             part = inside(part, name, is_item=is_item)
+        else:
+            if type(part) in CONTAINERS and is_one(part):
+                # It is read as a whole.
+                found[path] = (*found.get(path, ()), "")
     return found
 
 

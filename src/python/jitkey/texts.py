@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import datetime
 import decimal
@@ -12,7 +13,7 @@ import itertools
 import math
 import pathlib
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -28,6 +29,9 @@ DEPTH = 3
 
 PARTS = 32
 """So many parts of one are."""
+
+CONTAINERS = (dict, list, set, collections.defaultdict, collections.OrderedDict, collections.Counter, collections.deque)
+"""What is read as a whole, or item by item, and can be changed in its place."""
 
 LONG = 1024
 """A tuple of more items is not written down: what holds a vocabulary would be written in each call."""
@@ -61,6 +65,16 @@ def is_plain(value: Any) -> bool:
         # Each nan is an object of its own.
         return not math.isnan(value)
     return type(value) is tuple and len(value) <= LONG and all(is_plain(item) for item in value)
+
+
+def holds_only(is_one: Callable[[Any], bool], value: Any, depth: int, items: int) -> bool:
+    """Whether it is such or plain, or a container of so many items, so deep within each other, which holds nothing else."""
+    if type(value) not in (*CONTAINERS, tuple):
+        return is_plain(value) or is_one(value)
+    if depth == 0 or len(value) > items:
+        return False
+    held = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+    return all(holds_only(is_one, item, depth - 1, items) for item in held)
 
 
 def is_array(value: Any) -> bool:
