@@ -63,7 +63,7 @@ pub fn repr(obj: &Obj) -> String {
                 Kind::Str(text) if text.is_empty() || text.starts_with(['{', '[', '(', '<', '\'']) => Some(&**text),
                 _ => description(&value),
             };
-            format!("{}({})", class.name, written.map_or_else(|| repr(&value), str::to_owned))
+            format!("{}({})", stem(class.name.as_str()), written.map_or_else(|| repr(&value), str::to_owned))
         }
         Kind::Array(array) => array.to_string(),
         // Without the address, so that an explanation is the same each time.

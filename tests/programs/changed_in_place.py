@@ -56,6 +56,20 @@ step(State(x, config))
 step(State(x, Config()))
 
 
+@dataclasses.dataclass(unsafe_hash=True)
+class Hashed:
+    rate: float = 1.0
+
+
+# Aux data is compared and never hashed.
+config = Hashed()
+step(State(x, config))
+config.rate = 0.5
+step(State(x, config))
+step(State(x, Hashed(0.5)))
+step(State(x, Hashed()))
+
+
 class Mode:
     def __init__(self, scale):
         self.scale = scale

@@ -119,13 +119,13 @@ fn another_function_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
 #[rstest]
 fn what_is_changed_in_its_place_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
     let hazards = [
-        changed("calls 16, 17 and 18 of net", "it.options['optimizer']['rate']: 0.5 was 1.0"),
-        changed("calls 17 and 18 of net", "it.widths: [1, 2, 3] was [1, 2]"),
+        changed("calls 4, 7 and 8 of step", "state.config.rate: 0.5 was 1.0"),
+        changed("calls 20, 21 and 22 of net", "it.options['optimizer']['rate']: 0.5 was 1.0"),
+        changed("calls 21 and 22 of net", "it.widths: [1, 2, 3] was [1, 2]"),
         changed("call 2 of forward", "model.config.rate: 0.5 was 1.0"),
-        changed("call 4 of step", "state.config.rate: 0.5 was 1.0"),
-        changed("call 10 of forward", "Child.scale: 5.0 was 1.0"),
-        changed("call 14 of step", "Trainer.best is None: True was False"),
-        changed("call 14 of step", "len(Trainer.losses): 2 was 1"),
+        changed("call 14 of forward", "Child.scale: 5.0 was 1.0"),
+        changed("call 18 of step", "Trainer.best is None: True was False"),
+        changed("call 18 of step", "len(Trainer.losses): 2 was 1"),
     ];
     let found = patterns("changed_in_place", version);
     let found: Vec<_> = found.into_iter().filter(|pattern| pattern.starts_with("unseen")).collect();
@@ -134,7 +134,9 @@ fn what_is_changed_in_its_place_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")]
     let again = explained.calls.iter().filter(|call| call.is_again() && call.compiles());
     let causes: Vec<_> = again.map(|call| (call.number, &*call.advice[0].as_ref().unwrap().cause)).collect();
     let in_its_place = "changed-in-its-place";
-    assert_eq!(causes, [(5, in_its_place), (7, "static-argument"), (8, in_its_place), (19, in_its_place)]);
+    let others = [(6, "another-static-field"), (11, "static-argument")];
+    assert_eq!(causes.iter().filter(|cause| cause.1 != in_its_place).copied().collect::<Vec<_>>(), others);
+    assert_eq!(causes.iter().map(|cause| cause.0).collect::<Vec<_>>(), [5, 6, 9, 11, 12, 23]);
     assert!(explained.calls.iter().all(ExplainedCall::is_predicted));
 }
 

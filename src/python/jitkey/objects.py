@@ -9,7 +9,6 @@ import itertools
 import math
 import re
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ from jax._src.array import ArrayImpl
 from jax._src.tree_util import default_registry
 
 from . import parsed
-from .changing import Changing
+from .changing import Changing, is_settable, weakly
 from .dtypes import dtype_name
 from .equality import compared_fields, hash_of, is_compared, is_hashed_by_identity
 from .errors import Unsupported
@@ -31,10 +30,13 @@ from .parameters import NAME, params_of
 from .record import DICTS, equal, is_axis, is_module, is_real, placement, tracer, written_aval
 from .source import NOTHING, body, function_text, held_by, is_by_identity, is_outside, own_name, stored
 from .structures import Structures
-from .texts import LONG, has_arrays, identity_text, is_plain, text_of, value_text
+from .texts import LONG, has_arrays, holds_only, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
+
+ITEMS, WITHIN = 256, 6
+"""Containers of so many items, so deep within each other, are looked at again for whether they were changed."""
 
 WAS_SO = "since what was so was changed"
 """What is said of a value that looks as another did, which doesn't any more."""
@@ -85,7 +87,9 @@ class Objects(Graphs):
         self._count = itertools.count(1)
         self._told: set[str] = set()
         self._changing = Changing()
-        self._structures = Structures(self._named, self._class_of)
+        self._is_hashed = True
+        """Whether what is described is looked for by its hash, which aux data isn't."""
+        self._structures = Structures(self._aux, self._class_of)
 
     def begin(self) -> None:
         """Before something is described."""
@@ -135,9 +139,9 @@ class Objects(Graphs):
     def name_of(self, value: Any) -> str | None:
         """The name that the object has already. One that is found by its hash is another once that has changed."""
         known = self._by_id.get(id(value))
-        if known is None or known[1]() is not value or known[2] != hash_of(value):
+        if known is None or known[1]() is not value:
             return None
-        return known[0]
+        return known[0] if not self._is_hashed or known[2] == hash_of(value) else None
 
     def value(self, value: Any) -> Any:
         """The value as a case writes it. Raises `Unsupported` for what it has no words for."""
@@ -201,6 +205,13 @@ class Objects(Graphs):
         """A value that is compared and hashed as a whole."""
         return self._named(value)
 
+    def _aux(self, value: Any) -> Any:
+        was, self._is_hashed = self._is_hashed, False
+        try:
+            return super()._aux(value)
+        finally:
+            self._is_hashed = was
+
     def _named(self, value: Any) -> Any:
         if is_plain(value) or is_real(value) or (type(value) is complex and value == value):
             return self.value(value)
@@ -222,9 +233,9 @@ class Objects(Graphs):
         if type(value) in (tuple, list) or (type(value) in DICTS and all(type(key) is str for key in value)):
             # Compared part by part, each by identity first.
             if type(value) in DICTS:
-                return self._changing_one(value, {DICTS[type(value)]: {key: self._named(part) for key, part in value.items()}})
+                return self._container(value, {DICTS[type(value)]: {key: self._named(part) for key, part in value.items()}})
             parts = [self._named(part) for part in value]
-            return {"tuple": parts} if type(value) is tuple else self._changing_one(value, parts)
+            return {"tuple": parts} if type(value) is tuple else self._container(value, parts)
         if isinstance(value, tuple) and hasattr(value, "_fields") and type(value).__eq__ is tuple.__eq__:
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}
@@ -250,9 +261,17 @@ class Objects(Graphs):
         self.used.add(name)
         return {"ref": name}
 
+    def _container(self, value: Any, form: Any) -> Any:
+        """A dict or list that is compared part by part."""
+        return self._changing_one(value, form) if holds_only(is_plain, value, WITHIN, ITEMS) else form
+
     def _changing_one(self, value: Any, form: Any) -> Any:
-        """A dict or list, of which that is the form now, as keys have it."""
-        return self._changing.written(value, form, lambda number: self._instance_of(value, "none", f"{value!r} ({number}, {WAS_SO})"))
+        """What can be changed in its place, of which that is the form now, as keys have it."""
+
+        def marked(number: int) -> Any:
+            return self._instance_of(value, "none", f"{_shown(value)} ({number}, {WAS_SO})")
+
+        return self._changing.written(value, form, marked)
 
     def _long(self, value: tuple[Any, ...]) -> Any:
         """A long tuple, by its hash and the first of its items; None if it has no hash."""
@@ -280,7 +299,7 @@ class Objects(Graphs):
                 del self._by_id[key]
             self.dropped.append(name)
 
-        self._by_id[key] = (name, _held(value, gone), hash_of(value))
+        self._by_id[key] = (name, weakly(value, gone), hash_of(value))
 
     def _add(self, value: Any) -> str:
         name = self.fresh(own_name(value))
@@ -356,12 +375,13 @@ class Objects(Graphs):
     def _record(self, value: Any, fields: dict[str, Any]) -> dict[str, Any]:
         """A dataclass that is no node of a tree, by its fields, so that the one that differs has its name."""
         made = self._class_of(type(value), ("record", *fields), {"plain_dataclass": {"fields": list(fields), "frozen": True}})
-        return {"new": {"class": made, "fields": {name: self._named(field) for name, field in fields.items()}}}
+        form = {"new": {"class": made, "fields": {name: self._named(field) for name, field in fields.items()}}}
+        return form if self._is_hashed or not is_settable(type(value)) else self._changing_one(value, form)
 
     def _equal_to_others(self, value: Any) -> dict[str, Any]:
         """An instance whose value says which others it is equal to."""
         key, hashed = (type(value), 0), "identity"
-        if not is_hashed_by_identity(value):
+        if self._is_hashed and not is_hashed_by_identity(value):
             try:
                 key, hashed = (type(value), hash(value)), "value"
             except TypeError:  # It can't be hashed: it is compared with all of its class.
@@ -380,7 +400,7 @@ class Objects(Graphs):
             if number > 1:
                 was_so = any(known == text and _shown(held()) != text for known, held in entries)
                 text = f"{text} ({number}, {WAS_SO})" if was_so else f"{text} ({number})"
-            entries.append((text, _held(value)))
+            entries.append((text, weakly(value)))
         return self._instance_of(value, hashed, text)
 
     def _instance_of(self, value: Any, hashed: str, text: str) -> dict[str, Any]:
@@ -427,7 +447,7 @@ class Objects(Graphs):
                 meta = [name for name in meta if not is_seen or any(fields[name] is part for part in held)]
                 fields = {name: field for name, field in fields.items() if name in data or name in meta}
                 form: dict[str, Any] = {"dataclass": {"data": data, "meta": meta}}
-                parts = {name: self.value(fields[name]) if name in data else self._named(fields[name]) for name in fields}
+                parts = {name: self.value(fields[name]) if name in data else self._aux(fields[name]) for name in fields}
                 return {"new": {"class": self._class(value, form), "fields": parts}}
         if self.converts and hasattr(type(value), "__jax_array__") and not _is_registered(value):
             return self._converted(value)
@@ -493,14 +513,6 @@ def taken(list_of: list[str]) -> list[str]:
     some = list_of[:]
     del list_of[: len(some)]
     return some
-
-
-def _held(value: Any, gone: Callable[[Any], None] | None = None) -> Callable[[], Any]:
-    """A weak reference, or the object itself where it has none: an instance of a class with slots, a number of numpy's."""
-    try:
-        return weakref.ref(value, gone)
-    except TypeError:
-        return lambda: value
 
 
 def _literal(value: Any) -> Any:

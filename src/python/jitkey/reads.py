@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 
+from .changing import is_settable
 from .graphs import is_graph
 from .instructions import IS_NONE
 from .likeness import is_made, likeness
@@ -104,6 +105,8 @@ class Reads:
                 held.taken[type(value)] = taken
                 if not _is_unseen(one := at(value, path)):
                     held.changes[type(value)] = type(one)
+                    # What was seen of it may be from before that was known.
+                    wrapped.seen.pop((given, path, taken), None)
 
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
@@ -208,9 +211,7 @@ def _is_looked_into(part: Any, node: Any) -> bool:
 def _changes_unseen(value: Any, node: Any) -> bool:
     """Whether it is compared by what it holds, can be changed in its place, and is in a node, of whose aux data it is part."""
     made = type(value)
-    params = getattr(made, "__dataclass_params__", None)
-    is_settable = params is not None and not params.frozen and not is_by_identity(made) and is_open(value)
-    if not is_settable and made not in CONTAINERS:
+    if made not in CONTAINERS and (not is_settable(made) or is_by_identity(made) or not is_open(value)):
         return False
     return value is not node and all(leaf is not value for leaf in jax.tree_util.tree_leaves(node, is_leaf=lambda part: part is value))
 

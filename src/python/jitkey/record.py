@@ -134,7 +134,7 @@ class Recorder:
                 "class": self._class(value, {"node": {}}),
                 "children": self._all(children),
                 **({} if keys is None else {"keys": keys}),
-                "aux": self._named(aux),
+                "aux": self._aux(aux),
             }
         }
 
@@ -144,7 +144,7 @@ class Recorder:
         static = [field.name for field in fields if field.metadata.get("static", False)]
         dynamic = [field.name for field in fields if field.name not in static]
         values = {name: self.value(own[name]) if name in own else self._unset() for name in dynamic}
-        values |= {name: self._named(own[name]) if name in own else {"str": "<unset>"} for name in static}
+        values |= {name: self._aux(own[name]) if name in own else {"str": "<unset>"} for name in static}
         return {"new": {"class": self._class(module, {"module": {"fields": dynamic, "static": static}}), "fields": values}}
 
     def _unset(self) -> Any:
@@ -171,6 +171,10 @@ class Recorder:
             self._names[key] = name = f"{stem}__{number}" if number > 1 else stem
             self.classes[name] = form
         return self._names[key]
+
+    def _aux(self, value: Any) -> Any:
+        """What a node has besides its children."""
+        return self._named(value)
 
     def _named(self, value: Any) -> Any:
         """A static value: itself if it is plain, and otherwise an object that stands for all that are equal to it."""
