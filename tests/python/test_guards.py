@@ -36,6 +36,16 @@ def test_a_second_one_is_explained():
         assert part in said
 
 
+def test_a_first_call_that_hits_is_one_to_compare_with():
+    step = jax.jit(lambda x: x + 1)
+    step(jnp.ones(3))
+    with pytest.raises(jitkey.RecompileError) as raised, jitkey.assert_no_recompile(0):
+        step(jnp.ones(3))
+        step(jnp.ones(4))
+    for part in ("compiled once, and may never", "x  shape  now [4], before [3]"):
+        assert part in str(raised.value)
+
+
 def test_a_budget_goes_by_the_function():
     with jitkey.assert_no_recompile(functions={"step": 2}):
         run([3, 4])

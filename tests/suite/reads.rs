@@ -140,6 +140,19 @@ fn what_is_changed_in_its_place_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")]
     assert!(explained.calls.iter().all(ExplainedCall::is_predicted));
 }
 
+/// Of a dict it is what it is asked for: that it has no such key, or has it.
+#[rstest]
+fn a_key_that_is_not_there_is_read_as_such(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let hazards = [
+        changed("call 20 of by_in", "Trainer.config['factor']: 2.0 was absent"),
+        changed("call 22 of by_presence", "'b' in Trainer.names: True was False"),
+        changed("call 24 of of_module", "config['scale']: 3.0 was absent"),
+        changed("call 29 of __call__", "Loss.weight: 5.0 was 1.0"),
+        changed("call 30 of doubled", "Loss.weight: 5.0 was 1.0"),
+    ];
+    assert_eq!(patterns("looked_for", version), hazards);
+}
+
 /// What the functions of calls that compiled again read from outside, where that is another.
 fn read_from_outside(explained: &Explained) -> Vec<String> {
     let again = explained.calls.iter().filter(|call| call.is_again());

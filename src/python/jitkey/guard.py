@@ -121,7 +121,7 @@ def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[
         if under_way.failure is not None:
             raise RecompileError(f"what compiled isn't known, since the recording could not be written: {under_way.failure}")
         known = _read(baseline)
-        compiles = _count(file, before)
+        compiles, compared = _count(file, before)
         may = {function: budget.get(function.name, times) for function in compiles}
         over = {function: count for function, count in compiles.items() if count > may[function]}
         if baseline is not None and os.environ.get(UPDATE, "0") not in ("", "0", "false"):
@@ -132,12 +132,12 @@ def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[
             lines = [f"{function} compiled {_often(count)}, and may {_often(may[function])}" for function, count in new.items()]
             called = {function.name for function in compiles}
             lines += [f"there is a budget for {name}, and no function of that name was called" for name in budget if name not in called]
-            raise RecompileError("\n".join([*lines, "", _explained(file, new)]))
+            raise RecompileError("\n".join([*lines, "", _explained(file, is_any_compared=not compared.isdisjoint(new))]))
 
 
-def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
-    """How often each function of a recording was traced, compiled, or compiled under the same transformations, whichever is most;
-    calls that raise are no compiles."""
+def _count(file: pathlib.Path, before: int) -> tuple[dict[_Function, int], set[_Function]]:
+    """How often each function of a recording was traced, compiled, or compiled under the same transformations, whichever is most, and
+    those that compiled after an earlier call; calls that raise are no compiles."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[1:]]
     calls: list[dict[str, Any]] = []
     ended: set[str] = set()
@@ -161,9 +161,14 @@ def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
     traced: collections.Counter[_Function] = collections.Counter()
     compiled: collections.Counter[_Function] = collections.Counter()
     mapped: dict[_Function, dict[tuple[str, ...], set[tuple[Any, ...]]]] = collections.defaultdict(dict)
+    known: set[_Function] = set()
+    compared: set[_Function] = set()
     for call in calls:
+        function = _Function(call["name"], call["at"], call["function"].nth)
+        if function in known and call.get("missed"):
+            compared.add(function)
+        known.add(function)
         if "error" not in call and call["number"] > before:
-            function = _Function(call["name"], call["at"], call["function"].nth)
             traced[function] += "trace" in call["missed"]
             compiled[function] += "compile" in call["missed"]
             # Under a transformation, which compiles for each number of rows; another transformation makes another program.
@@ -171,7 +176,7 @@ def _count(file: pathlib.Path, before: int) -> dict[_Function, int]:
                 kinds, rows = zip(*under, strict=True)
                 mapped[function].setdefault(kinds, set()).add((rows, call.get("again", call["number"])))
     sizes = {function: max(map(len, kinds.values())) for function, kinds in mapped.items()}
-    return {function: max(count, compiled[function], sizes.get(function, 0)) for function, count in traced.items()}
+    return {function: max(count, compiled[function], sizes.get(function, 0)) for function, count in traced.items()}, compared
 
 
 IN_A_LOOP = 3
@@ -200,8 +205,8 @@ def _called(here: list[_Wrapper], ref: str, cleared: int, ended: set[str]) -> _W
     return wrapper
 
 
-def _explained(file: pathlib.Path, new: dict[_Function, int]) -> str:
-    if all(count == 1 for count in new.values()):
+def _explained(file: pathlib.Path, *, is_any_compared: bool) -> str:
+    if not is_any_compared:
         return "Calls are compared with earlier ones inside of the guard: make the first one inside as well to see what differs."
     command = shutil.which("jitkey", path=sysconfig.get_path("scripts")) or shutil.which("jitkey")
     if command is None:

@@ -35,6 +35,9 @@ _CATCHES = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 IS_NONE = " is None"
 """The attribute that stands for whether something is None."""
 
+IS_THERE = " is there"
+"""The attribute that stands for whether a container has an item, or something else in it."""
+
 _ASKS = {"isinstance": "__class__", "len": "__len__", "type": "__class__"}
 """The functions that ask a thing for one attribute."""
 
@@ -170,6 +173,12 @@ def asked_of(steps: Sequence[dis.Instruction | None], at: int, end: int) -> str 
     call = next((step for step in steps[end : end + 4] if step is None or step.opname.startswith(("CALL", "PRECALL"))), None)
     is_asked = call is not None and call.arg == given and (given == 2 or call is following)
     return _ASKS[asks.argval] if is_asked else None
+
+
+def looked_for(steps: Sequence[dis.Instruction | None], at: int, end: int) -> str | int | None:
+    """The text or number of which it is asked whether it is in what is loaded there and taken of it up to the end."""
+    following = steps[end]
+    return constant_of(steps[at - 1]) if at > 0 and following is not None and following.opname == "CONTAINS_OP" else None
 
 
 def bases_asked(written: types.CodeType) -> set[str]:

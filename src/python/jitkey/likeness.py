@@ -28,8 +28,8 @@ class _TooMuch(Exception):
 
 
 def is_made(value: Any) -> bool:
-    """Whether it is made of functions and settings, and told from others by these: a function, a named tuple of such, a dataclass whose
-    `==` is that of its fields, a sharding or another value of a library's, or a tuple of such and what is plain."""
+    """Whether it is made of functions and settings, and told from others by these: a function, a named tuple of such, a dataclass or a
+    module of equinox's whose `==` is that of its fields, a sharding or another value of a library's, a tuple of such and what is plain."""
     made = type(value)
     if made is types.FunctionType or _is_of_library(made):
         return True
@@ -37,7 +37,12 @@ def is_made(value: Any) -> bool:
         return len(value) <= LOOKED_AT and all(is_plain(part) or is_made(part) for part in value)
     if issubclass(made, tuple):
         return any(type(part) is types.FunctionType for part in tuple.__iter__(value))
-    return dataclasses.is_dataclass(made) and is_generated(made.__eq__)
+    return _is_of_fields(made)
+
+
+def _is_of_fields(made: type) -> bool:
+    """Whether instances are compared by their fields."""
+    return dataclasses.is_dataclass(made) and (is_generated(made.__eq__) or made.__eq__.__module__.startswith("equinox."))
 
 
 def _is_of_library(made: type) -> bool:
@@ -98,7 +103,7 @@ def _parts(value: Any) -> list[Any] | None:
         return list((list if made is list else tuple).__iter__(value))
     if made is dict:
         return [part for item in value.items() for part in item]
-    if dataclasses.is_dataclass(made) and is_generated(made.__eq__):
+    if _is_of_fields(made):
         return [stored(value, field.name, NOTHING) for field in dataclasses.fields(made) if field.compare]
     return None
 

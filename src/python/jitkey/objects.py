@@ -497,9 +497,10 @@ def _shown(value: Any) -> str:
 
 
 def is_open(value: Any) -> bool:
-    """Whether what it holds can be looked at. An object of a class of the program's can be called, too, a model or a loss; a function
-    is made for that."""
-    is_an_object = type(value) is not type(A_JIT) and isinstance(getattr(type(value), "__call__", None), types.FunctionType)
+    """Whether what it holds can be looked at. An object of a class of the program's can be called, too, a model or a loss, by a method that
+    may be jitted; a function is made for that."""
+    call = getattr(type(value), "__call__", None)
+    is_an_object = type(value) is not type(A_JIT) and call is not None and not isinstance(call, types.WrapperDescriptorType)
     return (is_an_object or not callable(value)) and held_by(value) is not None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import types
 from collections.abc import Hashable
 from typing import Any
@@ -13,14 +14,14 @@ import jax
 
 from .changing import is_settable
 from .graphs import is_graph
-from .instructions import IS_NONE
+from .instructions import IS_NONE, IS_THERE
 from .likeness import is_made, likeness
 from .objects import is_open
 from .parameters import names_of
 from .seen import Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function
-from .taken import at, held_in, read_by
+from .taken import ABSENT, at, held_in, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .wrappers import Held, Wrapper
 
@@ -142,7 +143,7 @@ class Reads:
             if is_identity or named is not None or type(_token(part)) is tuple:
                 name = f"{called}{path}" if path.startswith("[") or not path else f"{called}.{path}"
                 said.append((_asked_as(name), named or self._text((place, path), part)))
-                is_settled = is_settled and type(part) not in CONTAINERS and not path.endswith(".__len__")
+                is_settled = is_settled and type(part) not in CONTAINERS and not path.endswith((".__len__", IS_THERE))
         return Seen(marked(value), met if is_settled else None, tuple(said))
 
     def _text(self, place: Hashable, part: Any) -> str:
@@ -166,6 +167,8 @@ class Reads:
 def _asked_as(name: str) -> str:
     """A path as a program would write it: what stands in it for what is asked of a thing is written as the question."""
     held, _, asked = name.rpartition(".")
+    if asked == IS_THERE and (found := re.fullmatch(r"(.*)\[(.+?)\]", held)):
+        return f"{found[2]} in {found[1]}"
     return {IS_NONE: f"{held}{IS_NONE}", "__len__": f"len({held})", "__class__": f"type({held})"}.get(asked, name)
 
 
@@ -244,6 +247,8 @@ def _named(part: Any) -> str | None:
 
 def _token(part: Any) -> Any:
     """What is the same for as long as a part of an object is; that of an object that is none of Python's own is its identity."""
+    if part is ABSENT:
+        return str, "absent"
     if is_plain(part):
         return type(part), repr(part)
     if (called := library_function(part)) is not None:

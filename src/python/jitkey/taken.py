@@ -15,6 +15,7 @@ from typing import Any
 from .instructions import (
     FORMS,
     IS_NONE,
+    IS_THERE,
     asked_of,
     bases_asked,
     constant_of,
@@ -27,19 +28,26 @@ from .instructions import (
     is_set,
     is_subscript,
     loaded,
+    looked_for,
     names_set,
     sets_an_item,
     takes_its_form,
 )
 from .seen import Met, inside, marked
 from .source import NOTHING, body, is_of_python, of_class, stored
-from .texts import CONTAINERS, is_array
+from .texts import CONTAINERS, is_array, is_plain
 
 DEPTH = 3
 """So many attributes and items of each other are followed."""
 
-_ASKED = (IS_NONE, ".__class__", ".__len__")
+_ASKED = (IS_NONE, IS_THERE, ".__class__", ".__len__")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
+
+LOOKED_AT = 256
+"""A container of more items is not looked through."""
+
+ABSENT = object()
+"""What is in a container under a key that it doesn't have."""
 
 CALLED_BACK = " called back"
 """The attribute that stands for a function being given to a callback."""
@@ -75,8 +83,7 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
     # A method that is called back runs later; another function is that which was there.
     called_back = {path: path.removesuffix(f".{CALLED_BACK}") for path in found if path.endswith(CALLED_BACK)}
     found = (found - called_back.keys()) | {held for held in called_back.values() if _method(made, held) is None}
-    # What is taken whole is asked for anything.
-    found -= {path for path in found if path.endswith(_ASKED) and path.rpartition(".")[0] in found}
+    found = _without_questions(found)
     return frozenset(path for path in found - {""} if not any(re.match(rf"{re.escape(set_there)}(?![^.\[])", path) for set_there in own))
 
 
@@ -89,9 +96,15 @@ def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | No
         one, holders = left.pop()
         left += [(part, holders - set(_params(part))) for part in functions_in(one)]
         taken |= _taken_of(one, holders)
-    found = {path for path in taken if path.startswith("[")}
+    found = _without_questions({path for path in taken if path.startswith("[")})
     items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
-    return tuple(sorted(items_taken)) if taken - found <= _WRITES | {"get"} else None
+    others = {path for path in taken if not path.startswith("[")}
+    return tuple(sorted(items_taken)) if others <= _WRITES | {"get"} else None
+
+
+def _without_questions(paths: set[str]) -> set[str]:
+    """Without what is asked of that which is taken whole, too."""
+    return {path for path in paths if not (path.endswith(_ASKED) and path.rpartition(".")[0] in paths)}
 
 
 def first_of(path: str) -> str:
@@ -114,8 +127,12 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
     is added to `met`."""
     found: dict[str, Any] = {}
     for path in paths:
-        part, called, here = value, "", met
-        for is_item, name in _steps(path):
+        part, called, here, steps = value, "", met, _steps(path)
+        for i, (is_item, name) in enumerate(steps):
+            if is_item and steps[i + 1 :] == ((False, IS_THERE),):
+                is_there = _has(part, name)
+                part, called = (part, called) if is_there is None else (is_there, path)
+                break
             held = inside(part, name, is_item=is_item)
             here = here.setdefault((is_item, name), (marked(held), {}))[1]
             if held is not NOTHING:
@@ -126,6 +143,8 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
                 part = str(getattr(part, name))
             elif name == "get" and any(other.startswith(f"{inner}[") for other in paths):
                 part = NOTHING
+            elif is_item and type(part) in CONTAINERS:
+                part, called = ABSENT, called or path
             elif not is_item and name == IS_NONE:
                 part = part is None
             elif not is_item and name == "__class__":
@@ -141,6 +160,13 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
         if (called or not path) and part is not NOTHING:
             found[path] = part
     return found
+
+
+def _has(value: Any, one: Any) -> bool | None:
+    """Whether that is in a container; None if what is in it would have to say so."""
+    if type(value) not in (*CONTAINERS, tuple, str) or len(value) > LOOKED_AT:
+        return None
+    return one in value if isinstance(value, str | dict) or all(map(is_plain, value)) else None
 
 
 def held_in(value: Any, paths: tuple[str, ...], is_one: Callable[[Any], bool]) -> dict[str, tuple[str, ...]]:
@@ -198,7 +224,10 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         if is_given_for_its_form(steps, at, end):
             taken.update(f"{path}.{form}" for form in ("shape", "dtype") if path)
             continue
-        # What is asked of the holder itself says no more than that it is taken.
+        if path in found and (key := looked_for(steps, at, end)) is not None:
+            taken |= {*(found - {path}), f"{path}[{key!r}].{IS_THERE}"}
+            continue
+        # What else is asked of the holder itself says no more than that it is taken.
         is_inside = path != "" and path in found
         if is_inside and is_given_to_a_callback(steps, at) and not is_called_as_a_method(steps[end - 1]):
             taken |= {*(found - {path}), f"{path}.{CALLED_BACK}"}
