@@ -25,6 +25,8 @@ fn weight(difference: &Difference) -> usize {
     let Difference { path, component, before, after } = difference;
     match component.as_str() {
         STRUCTURE if path.ends_with(".default_factory") => BUILT_OTHERWISE - 1,
+        // Of what a node has besides its children one value is another.
+        STRUCTURE if class(before) == class(after) && !is_container(before) => BUILT_OTHERWISE - 1,
         STRUCTURE | ARGUMENT => BUILT_OTHERWISE,
         STATIC_ARGUMENT if before == ABSENT || after == ABSENT => BUILT_OTHERWISE,
         STATIC_VALUE if class(before) != class(after) => 2,
@@ -33,6 +35,11 @@ fn weight(difference: &Difference) -> usize {
         STATIC_OR_TRACED => BUILT_OTHERWISE,
         _ => 1,
     }
+}
+
+/// Whether the text is that of a node: `list of 3`.
+fn is_container(text: &str) -> bool {
+    text.rsplit_once(" of ").is_some_and(|(_, count)| count.parse::<usize>().is_ok())
 }
 
 /// The class of an object as its text tells it.

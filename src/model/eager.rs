@@ -20,6 +20,7 @@ use super::loop_arguments::{
 use super::object::{Function, Kind, Obj, Raised};
 use super::predict::{ModelError, Objects, Prediction, Simulation};
 use super::python;
+use super::running::returning_raises;
 use super::signature::Signature;
 use super::table::{NEVER_FAST, Program};
 use super::treedef::Root;
@@ -59,6 +60,10 @@ impl Simulation<'_> {
             primitive: None,
         };
         let outcome = match ambient.unhashable() {
+            // Which takes slices and stacks them by operations, each with a program of its own.
+            _ if ambient.bypasses && maps(parameters, args, kwargs) => {
+                unknown("what the operations of Python's own loop compile")
+            }
             // Python's own loop, which calls the functions.
             _ if ambient.bypasses => Ok(Served::by_nothing().missed),
             Some(raised) => Err(Stopped::Raised(raised)),
@@ -107,6 +112,9 @@ impl Simulation<'_> {
         let Some((_, (_, first))) = parts.functions.last() else { return Err(Raised::new("ValueError").into()) };
         // Whatever its operands are.
         if parts.functions.len() == 1 && parameters.contains(&Parameter::Branches) {
+            if !call.ambient.returns_no.is_empty() {
+                return unknown("which operations check what a branch that is called as it is returns");
+            }
             return called(first, &given, raises);
         }
         let mut arguments = self.seen(first, &given, call)?;
@@ -212,7 +220,12 @@ impl Simulation<'_> {
                     if is_called_so && !self.seen(function, given, &call)?.bindable {
                         return Err(type_error());
                     }
-                    match self.body_runs(function, &call, raises.as_ref()) {
+                    let kept_from_it = call.ambient.miss_raises.as_deref().map(Raised::new);
+                    let runs = match kept_from_it.filter(|_| self.profile.functions_traced_as_jit) {
+                        Some(raised) => Err(raised),
+                        None => self.body_runs(function, &call, raises.as_ref()),
+                    };
+                    match runs {
                         Ok(true) => *missed = missed.with(Layer::Trace),
                         Ok(false) => {}
                         Err(raised) => {
@@ -348,12 +361,14 @@ impl Simulation<'_> {
                 (Some(NEVER_FAST), _) => {}
                 (Some(_), _) => {
                     let raised = leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.kept));
-                    return raised.map_or(Ok(missed), Err);
+                    return raised.or_else(|| returning_raises(call)).map_or(Ok(missed), Err);
                 }
                 (None, key) => dispatch_key = key,
             }
         }
-        let outcome = match leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.missed)) {
+        let kept_from_it = call.ambient.miss_raises.as_deref().map(Raised::new);
+        let outcome = match kept_from_it.or_else(|| leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.missed)))
+        {
             Some(raised) => Err(raised),
             None => self.build(call, program, missed.with(Layer::Dispatch), Layer::Compile),
         };
@@ -362,6 +377,12 @@ impl Simulation<'_> {
         self.file(TableName::Dispatch, call.function, dispatch_key, made)?;
         outcome.map(|served| served.missed)
     }
+}
+
+/// Whether there is something to map over.
+fn maps(parameters: &[Parameter], args: &[Obj], kwargs: &[(Name, Obj)]) -> bool {
+    let bound = bind(parameters, args, kwargs);
+    bound.is_ok_and(|(args, _)| Parts::of(parameters, &args).is_ok_and(|parts| parts.mapped.is_some()))
 }
 
 /// Gives a leaf of the carry the dtype that it comes out with, if it is weakly typed and has another.

@@ -37,6 +37,8 @@ pub struct Entries {
 #[derive(Debug)]
 struct Shelf {
     owner: Owner,
+    /// The hash that the function had when it was filed, where that counts.
+    hash: Option<u64>,
     /// What the function is called, where misses are explained.
     called: Option<String>,
     /// The object whose method it is, there as well.
@@ -127,10 +129,9 @@ impl Entries {
                 gone.drain(..gone.len().saturating_sub(LOOKED_AT));
             }
         }
-        if by.is_some_and(|key| key.by == FunctionBy::Equal) {
-            // A function that can't be hashed is no key, whatever is in the table.
-            python::hash(function)?;
-        }
+        // A function that can't be hashed is no key, whatever is in the table.
+        let by_hash = by.is_some_and(|key| key.by == FunctionBy::Equal);
+        let hash = by_hash.then(|| python::hash(function)).transpose()?;
         let i = match self.position(function, by)? {
             Some(i) => i,
             None => {
@@ -141,7 +142,7 @@ impl Entries {
                 };
                 let called = self.gone.is_some().then(|| python::repr(function));
                 let of = self.gone.as_ref().and(owner_of(function)).map(Rc::downgrade);
-                self.shelves.push(Shelf { owner, called, of, entries: SmallVec::new() });
+                self.shelves.push(Shelf { owner, hash, called, of, entries: SmallVec::new() });
                 self.shelves.len() - 1
             }
         };
@@ -150,13 +151,21 @@ impl Entries {
 
     /// Where the shelf of `function` is.
     fn position(&self, function: &Obj, by: Option<FunctionKey>) -> Result<Option<usize>, Raised> {
+        // An object can hash otherwise than when it was filed; a function can't.
+        let is_plain = matches!(**function, Kind::Function(_));
+        let mut now = None;
         for (i, shelf) in self.shelves.iter().enumerate() {
             let mine = match (shelf.owner.function(), by.map(|key| key.by)) {
                 (None, None) => true,
                 (Some(owner), Some(FunctionBy::Identity)) => python::is(&owner, function),
+                (Some(owner), Some(FunctionBy::Equal)) if is_plain => python::is(&owner, function),
                 (Some(owner), Some(FunctionBy::Equal)) => {
-                    python::is(&owner, function)
-                        || (python::hash(&owner)? == python::hash(function)? && python::equal(&owner, function)?)
+                    let is_same = python::is(&owner, function);
+                    match now.get_or_insert_with(|| python::hash(function)) {
+                        Ok(now) => shelf.hash == Some(*now) && (is_same || python::equal(&owner, function)?),
+                        Err(_) if is_same => true,
+                        Err(raised) => return Err(raised.clone()),
+                    }
                 }
                 _ => false,
             };

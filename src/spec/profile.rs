@@ -220,6 +220,9 @@ pub struct Profile {
     /// Whether what is traced after a failed attempt with the same key is not kept in the table of jaxprs.
     #[serde(default)]
     pub failed_trace_blocks_key: bool,
+    /// Whether the functions of a loop are traced as `jax.jit` traces, so that what keeps that from tracing keeps them from it.
+    #[serde(default)]
+    pub functions_traced_as_jit: bool,
     /// The tables, in the order in which a call consults them.
     pub tables: Vec<Table>,
     /// Where this was read or measured.
