@@ -45,6 +45,9 @@ pub struct Pattern {
     pub seconds: Option<f64>,
     /// What is the matter.
     pub says: String,
+    /// The sentences with which it ends that are the same for all of that id.
+    #[serde(skip)]
+    pub in_common: String,
     /// What to do.
     pub fix: String,
     /// The rule that says so.
@@ -270,6 +273,9 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         ("{of}", of.iter().map(|calls| calls.len()).sum::<usize>().to_string()),
         ("{what}", difference.to_string()),
     ];
+    // Behind the sentence that has the last of what is filled in.
+    let tail = habit.says.rsplit('}').next().unwrap_or_default();
+    let in_common = tail.split_once(". ").map(|(_, rest)| format!(" {rest}")).unwrap_or_default();
     let says = filled.iter().fold(habit.says.clone(), |text, (name, value)| text.replace(name, value));
     let of_cause = |text: fn(&Advice) -> &String| advice.map(text).cloned().unwrap_or_default();
     Pattern {
@@ -283,6 +289,7 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         saves_seconds: seconds(saved),
         seconds: seconds(cost),
         says,
+        in_common,
         fix: habit.fix.clone().unwrap_or_else(|| {
             // Each cause that is seen has its own, in the words of where it says most.
             let of_causes = seen.iter().flat_map(|(_, found)| found).filter_map(|(_, advice)| *advice);
@@ -422,6 +429,7 @@ impl<'e> Cause<'e> {
             saves_seconds: None,
             seconds: None,
             says: advice.says.clone(),
+            in_common: String::new(),
             fix: advice.fix.clone(),
             rule: advice.rule.clone(),
         };

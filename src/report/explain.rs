@@ -389,24 +389,24 @@ pub fn summary(explained: &Explained, style: Style) -> String {
     );
     let to_mend = explained.to_mend();
     let width = to_mend.iter().map(|pattern| Cost::of(pattern).text().len()).max().unwrap_or_default();
-    let mut said: HashMap<&str, (&str, &str)> = HashMap::new();
+    let mut said: HashMap<&str, &str> = HashMap::new();
     for (i, pattern) in to_mend.iter().enumerate() {
         // What costs no compile and may be meant can wait.
         let is_urgent =
             pattern.compiles > 0 || matches!(pattern.sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
         let first = if i == 0 && is_urgent { "  mend this first" } else { "" };
-        let Pattern { id, name, calls, paths, says, fix, .. } = pattern;
+        let Pattern { id, name, calls, paths, says, in_common, fix, .. } = pattern;
         match pattern.sign {
             Some(_) => {
-                let before = said.insert(id, (says, fix));
-                let new = before.map_or(&**says, |(before, _)| without_end(says, before));
+                let before = said.insert(id, fix);
+                let new = if before.is_some() { says.strip_suffix(in_common.as_str()).unwrap_or(says) } else { says };
                 let _ = writeln!(
                     text,
                     "  {:>width$}  {id}: {new}{dim}{}{end}{bold}{first}{end}",
                     Cost::of(pattern).text(),
                     beside(pattern)
                 );
-                if before.is_none_or(|(_, before)| before != fix) {
+                if before.is_none_or(|before| before != fix) {
                     let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
                 }
             }
@@ -444,13 +444,6 @@ pub fn summary(explained: &Explained, style: Style) -> String {
         let _ = writeln!(text, "{dim}{says}{end}");
     }
     text
-}
-
-/// A text without the sentences with which another one ends, too.
-fn without_end<'t>(text: &'t str, other: &str) -> &'t str {
-    let alike = text.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
-    let from = text.len() - alike;
-    text.match_indices(". ").find(|(at, _)| *at >= from).map_or(text, |(at, _)| &text[..=at])
 }
 
 /// How many calls aren't among those that are explained.

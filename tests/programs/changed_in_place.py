@@ -169,3 +169,44 @@ net(Net(x, options, widths))
 # Equal to what they are now, and to what they were: only the first is found.
 net(Net(x, {"optimizer": {"rate": 0.5}}, [1, 2, 3]))
 net(Net(x, {"optimizer": {"rate": 1.0}}, [1, 2]))
+
+
+@dataclasses.dataclass(eq=False)
+class Other:
+    rate: float = 1.0
+
+
+class Layers(eqx.Module):
+    weight: jax.Array
+    names: list = eqx.field(static=True)
+    widths: list = eqx.field(static=True)
+    options: dict = eqx.field(static=True)
+
+
+@jax.jit
+def layers(it):
+    return it.weight * len(it.names) * it.options["rate"]
+
+
+# Two that are equal are two, and what a dict holds besides numbers is none to compare by its text.
+it = Layers(x, [], [], {"rate": 1.0, "dtype": jnp.float32, "other": Other()})
+layers(it)
+it.names.append("a")
+layers(it)
+it.options["rate"] = 0.5
+layers(it)
+
+
+class Reader:
+    def __init__(self):
+        self.rate, self.other = 1.0, Other()
+
+    def of_other(self, x):
+        return x * self.rate * (1 if id(self.other) else 2)
+
+
+reader = Reader()
+jitted = jax.jit(reader.of_other)
+jitted(x)
+reader.rate = 2.0
+jitted(x)

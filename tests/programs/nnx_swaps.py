@@ -56,6 +56,26 @@ del stack.before
 forward(stack, x)
 
 
+class Normed(nnx.Module):
+    def __init__(self, rngs):
+        self.linear = nnx.Linear(3, 2, rngs=rngs)
+        self.mean = jnp.zeros(4)
+
+    def __call__(self, x):
+        return self.linear(x)
+
+
+# An array that is no variable is a leaf by its name as well.
+normed = Normed(nnx.Rngs(0))
+forward(normed, x)
+normed.extra = nnx.Param(jnp.ones(2))
+forward(normed, x)
+normed.mean = jnp.zeros(5)
+forward(normed, x)
+normed.linear.bias = None
+forward(normed, x)
+
+
 @nnx.jit
 def average(mean, net):
     return jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, mean, nnx.state(net, nnx.Param))

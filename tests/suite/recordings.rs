@@ -136,9 +136,15 @@ fn a_swapped_module_is_one_difference() {
         "structure at net: Stack was Other",
         "structure at net.layers[1]: Linear(…) was absent",
         "structure at net.before: absent was f32[2, 3]",
+        "structure at net: Normed was Stack",
+        "structure at net.extra: f32[2] was absent",
+        "shape at net.mean: [5] was [4]",
+        "structure at net.linear.bias: None was Param(…)",
         "structure at net.bias: Param(…) was NodeRef(…), structure at net.kernel: Param(…) was NodeRef(…)",
     ];
     assert_eq!(said, expected);
+    let none = explained.calls.iter().flat_map(|call| call.advice.iter().flatten());
+    assert!(none.into_iter().any(|advice| advice.cause == "none-where-an-array-was"));
     let averaged = explained.calls.iter().rfind(|call| call.is_again()).unwrap();
     assert!(averaged.advice.iter().flatten().all(|advice| advice.cause == "no-longer-shared"), "{averaged:#?}");
 }

@@ -67,16 +67,20 @@ class Graphs(Recorder):
             if name == "_length" and is_made_of_items:
                 continue
             is_item = isinstance(name, int)
+            inner = f"{path}[{name}]" if is_item else f"{path}.{name}"
             if type(attribute).__name__ == "NodeAttr":
-                inner = f"{path}[{name}]" if is_item else f"{path}.{name}"
                 value = self._graph(nodes, attributes, inner, variables, met, is_node=is_node)
             else:
                 value = self._named(getattr(attribute, "value", attribute))
+            if type(attribute).__name__ in ("ArrayAttr", "LeafAttr"):
+                variables.append(inner)
             fields[identifier(f"{ITEM if is_item else ''}{name}")] = value
         if were_set - names:
             # Up to flax 0.12.2 an attribute that was removed is in that list.
             fields[REMOVED] = self._named(tuple(sorted(were_set - names)))
-        return self._graph_of(getattr(node, "type", type(node)), fields, is_node=is_node)
+        made = getattr(node, "type", type(node))
+        # None is a node without attributes.
+        return None if made is type(None) else self._graph_of(made, fields, is_node=is_node)
 
     def _node_def(self, value: Any, *, is_node: bool = True) -> Any:
         """The same of one of up to flax 0.10.2, which holds the nodes that are in it."""

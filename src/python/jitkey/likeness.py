@@ -42,7 +42,9 @@ def is_made(value: Any) -> bool:
 
 def _is_of_fields(made: type) -> bool:
     """Whether instances are compared by their fields."""
-    return dataclasses.is_dataclass(made) and (is_generated(made.__eq__) or made.__eq__.__module__.startswith("equinox."))
+    if not dataclasses.is_dataclass(made):
+        return False
+    return is_generated(made.__eq__) or str(getattr(made.__eq__, "__module__", "")).startswith("equinox.")
 
 
 def _is_of_library(made: type) -> bool:

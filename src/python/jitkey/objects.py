@@ -30,13 +30,10 @@ from .parameters import NAME, params_of
 from .record import DICTS, equal, is_axis, is_module, is_real, placement, tracer, written_aval
 from .source import NOTHING, body, function_text, held_by, is_by_identity, is_outside, own_name, stored
 from .structures import Structures
-from .texts import LONG, has_arrays, holds_only, identity_text, is_plain, text_of, value_text
+from .texts import LONG, has_arrays, identity_text, is_plain, text_of, value_text
 
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
-
-ITEMS, WITHIN = 256, 6
-"""Containers of so many items, so deep within each other, are looked at again for whether they were changed."""
 
 WAS_SO = "since what was so was changed"
 """What is said of a value that looks as another did, which doesn't any more."""
@@ -95,6 +92,10 @@ class Objects(Graphs):
         """Before something is described."""
         self.used.clear()
         self.twice = set()
+
+    def forget_what_changes(self) -> None:
+        """After caches were cleared, which held what could be changed in its place."""
+        self._changing.clear()
 
     def fresh(self, stem: str) -> str:
         """A name that nothing else has."""
@@ -263,7 +264,7 @@ class Objects(Graphs):
 
     def _container(self, value: Any, form: Any) -> Any:
         """A dict or list that is compared part by part."""
-        return self._changing_one(value, form) if holds_only(is_plain, value, WITHIN, ITEMS) else form
+        return form if has_arrays(value) else self._changing_one(value, form)
 
     def _changing_one(self, value: Any, form: Any) -> Any:
         """What can be changed in its place, of which that is the form now, as keys have it."""

@@ -37,6 +37,9 @@ ITEMS, WITHIN = 16, 3
 WHOLE = 400
 """if that takes no more characters."""
 
+_KEYED = re.compile(r"""(.*?)\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)\]""")
+"""A path that ends in a key."""
+
 
 class Reads:
     """What functions read, in words that are others when it is another."""
@@ -167,7 +170,7 @@ class Reads:
 def _asked_as(name: str) -> str:
     """A path as a program would write it: what stands in it for what is asked of a thing is written as the question."""
     held, _, asked = name.rpartition(".")
-    if asked == IS_THERE and (found := re.fullmatch(r"(.*)\[(.+?)\]", held)):
+    if asked == IS_THERE and (found := _KEYED.fullmatch(held)):
         return f"{found[2]} in {found[1]}"
     return {IS_NONE: f"{held}{IS_NONE}", "__len__": f"len({held})", "__class__": f"type({held})"}.get(asked, name)
 

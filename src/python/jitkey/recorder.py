@@ -322,6 +322,7 @@ class Recording:
     def cleared(self, scope: Any) -> None:
         """Records that caches were cleared."""
         self._known.forget_all()
+        self._objects.forget_what_changes()
         self._stages.clear()
         for wrapped in list(self._wrappers.values()):
             if wrapped is not None and scope in ("jax", "equinox", {"wrapper": wrapped.ref}):

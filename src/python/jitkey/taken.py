@@ -43,7 +43,7 @@ DEPTH = 3
 _ASKED = (IS_NONE, IS_THERE, ".__class__", ".__len__")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
 
-LOOKED_AT = 256
+LOOKED_AT = 4096
 """A container of more items is not looked through."""
 
 ABSENT = object()
@@ -130,8 +130,10 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
         part, called, here, steps = value, "", met, _steps(path)
         for i, (is_item, name) in enumerate(steps):
             if is_item and steps[i + 1 :] == ((False, IS_THERE),):
-                is_there = _has(part, name)
-                part, called = (part, called) if is_there is None else (is_there, path)
+                if (is_there := _has(part, name)) is not None:
+                    part, called = is_there, path
+                else:
+                    path = called.removeprefix(".")
                 break
             held = inside(part, name, is_item=is_item)
             here = here.setdefault((is_item, name), (marked(held), {}))[1]
@@ -163,10 +165,12 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
 
 
 def _has(value: Any, one: Any) -> bool | None:
-    """Whether that is in a container; None if what is in it would have to say so."""
-    if type(value) not in (*CONTAINERS, tuple, str) or len(value) > LOOKED_AT:
+    """Whether that is in a container; None if what is in it would have to say so, or there is too much."""
+    if type(value) is str:
+        return one in value if isinstance(one, str) else None
+    if type(value) not in (*CONTAINERS, tuple, frozenset) or len(value) > LOOKED_AT:
         return None
-    return one in value if isinstance(value, str | dict) or all(map(is_plain, value)) else None
+    return one in value if all(map(is_plain, value)) else None
 
 
 def held_in(value: Any, paths: tuple[str, ...], is_one: Callable[[Any], bool]) -> dict[str, tuple[str, ...]]:
