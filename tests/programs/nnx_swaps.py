@@ -72,7 +72,7 @@ normed.extra = nnx.Param(jnp.ones(2))
 forward(normed, x)
 normed.mean = jnp.zeros(5)
 forward(normed, x)
-normed.linear.bias = None
+normed.extra = None
 forward(normed, x)
 
 

@@ -122,10 +122,13 @@ fn what_is_changed_in_its_place_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")]
         changed("calls 4, 7 and 8 of step", "state.config.rate: 0.5 was 1.0"),
         changed("calls 20, 21 and 22 of net", "it.options['optimizer']['rate']: 0.5 was 1.0"),
         changed("calls 21 and 22 of net", "it.widths: [1, 2, 3] was [1, 2]"),
+        changed("calls 25 and 26 of layers", "len(it.names): 1 was 0"),
         changed("call 2 of forward", "model.config.rate: 0.5 was 1.0"),
         changed("call 14 of forward", "Child.scale: 5.0 was 1.0"),
         changed("call 18 of step", "Trainer.best is None: True was False"),
         changed("call 18 of step", "len(Trainer.losses): 2 was 1"),
+        changed("call 26 of layers", "it.options['rate']: 0.5 was 1.0"),
+        changed("call 28 of of_other", "Reader.rate: 2.0 was 1.0"),
     ];
     let found = patterns("changed_in_place", version);
     let found: Vec<_> = found.into_iter().filter(|pattern| pattern.starts_with("unseen")).collect();

@@ -146,7 +146,7 @@ class Reads:
             if is_identity or named is not None or type(_token(part)) is tuple:
                 name = f"{called}{path}" if path.startswith("[") or not path else f"{called}.{path}"
                 said.append((_asked_as(name), named or self._text((place, path), part)))
-                is_settled = is_settled and type(part) not in CONTAINERS and not path.endswith((".__len__", IS_THERE))
+                is_settled = is_settled and type(part) not in CONTAINERS and not path.endswith(("__len__", IS_THERE))
         return Seen(marked(value), met if is_settled else None, tuple(said))
 
     def _text(self, place: Hashable, part: Any) -> str:

@@ -131,7 +131,7 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
         for i, (is_item, name) in enumerate(steps):
             if is_item and steps[i + 1 :] == ((False, IS_THERE),):
                 if (is_there := _has(part, name)) is not None:
-                    part, called = is_there, path
+                    part = is_there
                 else:
                     path = called.removeprefix(".")
                 break
@@ -146,7 +146,7 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
             elif name == "get" and any(other.startswith(f"{inner}[") for other in paths):
                 part = NOTHING
             elif is_item and type(part) in CONTAINERS:
-                part, called = ABSENT, called or path
+                part = ABSENT
             elif not is_item and name == IS_NONE:
                 part = part is None
             elif not is_item and name == "__class__":
@@ -159,7 +159,7 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
             elif not is_item and _is_method(type(part), name):
                 path = inner
             break
-        if (called or not path) and part is not NOTHING:
+        if (called or not path or part is not value) and part is not NOTHING:
             found[path] = part
     return found
 
