@@ -157,8 +157,7 @@ impl Entries {
         for (i, shelf) in self.shelves.iter().enumerate() {
             let mine = match (shelf.owner.function(), by.map(|key| key.by)) {
                 (None, None) => true,
-                (Some(owner), Some(FunctionBy::Identity)) => python::is(&owner, function),
-                (Some(owner), Some(FunctionBy::Equal)) if is_plain => python::is(&owner, function),
+                (Some(owner), Some(by)) if is_plain || by == FunctionBy::Identity => python::is(&owner, function),
                 (Some(owner), Some(FunctionBy::Equal)) => {
                     let is_same = python::is(&owner, function);
                     match now.get_or_insert_with(|| python::hash(function)) {
