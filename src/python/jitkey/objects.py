@@ -35,6 +35,9 @@ from .texts import LONG, has_arrays, identity_text, is_plain, text_of, value_tex
 ARRAYS = 4096
 """Avals that are known with their placement, at most."""
 
+ALIKE = 64
+"""So many objects that are equal are known at once."""
+
 WAS_SO = "since what was so was changed"
 """What is said of a value that looks as another did, which doesn't any more."""
 
@@ -382,9 +385,9 @@ class Objects(Graphs):
     def _equal_to_others(self, value: Any) -> dict[str, Any]:
         """An instance whose value says which others it is equal to."""
         key, hashed = (type(value), 0), "identity"
-        if self._is_hashed and not is_hashed_by_identity(value):
+        if not is_hashed_by_identity(value):
             try:
-                key, hashed = (type(value), hash(value)), "value"
+                key, hashed = (type(value), hash(value) if self._is_hashed else 0), "value"
             except TypeError:  # It can't be hashed: it is compared with all of its class.
                 hashed = "none"
             except Exception:  # It runs the program's own code.
@@ -401,6 +404,9 @@ class Objects(Graphs):
             if number > 1:
                 was_so = any(known == text and _shown(held()) != text for known, held in entries)
                 text = f"{text} ({number}, {WAS_SO})" if was_so else f"{text} ({number})"
+            entries.append((text, weakly(value)))
+        elif type(value).__weakrefoffset__ and len(entries) < ALIKE and all(held() is not value for _, held in entries):
+            # The one that it equals can be gone before it is.
             entries.append((text, weakly(value)))
         return self._instance_of(value, hashed, text)
 
