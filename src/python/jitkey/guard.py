@@ -132,7 +132,8 @@ def _guarded(times: int, budget: Mapping[str, int], baseline: str | os.PathLike[
             lines = [f"{function} compiled {_often(count)}, and may {_often(may[function])}" for function, count in new.items()]
             called = {function.name for function in compiles}
             lines += [f"there is a budget for {name}, and no function of that name was called" for name in budget if name not in called]
-            raise RecompileError("\n".join([*lines, "", _explained(file, is_any_compared=max(new.values()) > 1 or not compared.isdisjoint(new))]))
+            is_any_compared = max(new.values()) > 1 or not compared.isdisjoint(new)
+            raise RecompileError("\n".join([*lines, "", _explained(file, is_any_compared=is_any_compared)]))
 
 
 def _count(file: pathlib.Path, before: int) -> tuple[dict[_Function, int], set[_Function]]:
