@@ -204,6 +204,11 @@ impl Ambient {
         self.user.as_ref().and_then(|value| python::hash(value).err())
     }
 
+    /// What a call raises that the fast path doesn't find.
+    pub fn missing_raises(&self) -> Option<Raised> {
+        self.miss_raises.as_deref().map(Raised::new)
+    }
+
     fn add(&mut self, effect: &FlagEffect, text: &str) {
         let FlagEffect {
             keys,

@@ -220,8 +220,8 @@ impl Simulation<'_> {
                     if is_called_so && !self.seen(function, given, &call)?.bindable {
                         return Err(type_error());
                     }
-                    let kept_from_it = call.ambient.miss_raises.as_deref().map(Raised::new);
-                    let runs = match kept_from_it.filter(|_| self.profile.functions_traced_as_jit) {
+                    let missing = call.ambient.missing_raises();
+                    let runs = match missing.filter(|_| self.profile.functions_traced_as_jit) {
                         Some(raised) => Err(raised),
                         None => self.body_runs(function, &call, raises.as_ref()),
                     };
@@ -366,9 +366,8 @@ impl Simulation<'_> {
                 (None, key) => dispatch_key = key,
             }
         }
-        let kept_from_it = call.ambient.miss_raises.as_deref().map(Raised::new);
-        let outcome = match kept_from_it.or_else(|| leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.missed)))
-        {
+        let refused = || leaves.iter().find_map(|leaf| leaf.error(|errors| &errors.missed));
+        let outcome = match call.ambient.missing_raises().or_else(refused) {
             Some(raised) => Err(raised),
             None => self.build(call, program, missed.with(Layer::Dispatch), Layer::Compile),
         };

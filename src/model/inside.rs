@@ -178,8 +178,8 @@ impl Simulation<'_> {
         if call.ambient.bypasses {
             return self.body_runs(inner, call, raises);
         }
-        if let Some(class) = &call.ambient.miss_raises {
-            return Err(Raised::new(class));
+        if let Some(raised) = call.ambient.missing_raises() {
+            return Err(raised);
         }
         if let Some(raised) = not_held_weakly(inner) {
             return Err(raised);

@@ -117,12 +117,11 @@ impl<'c> Simulation<'c> {
         fast: Option<&Ingredients<'_>>,
         body_raises: Option<Raised>,
     ) -> Result<Served, Raised> {
-        let missing_raises = || call.ambient.miss_raises.as_deref().map(Raised::new);
         let deepest = match call.via {
             Via::Call => Layer::Compile,
             // Under a transformation the fast path hands every call to Python, and files none.
             Via::Vmap | Via::Grad | Via::Jvp => {
-                if let Some(raised) = missing_raises() {
+                if let Some(raised) = call.ambient.missing_raises() {
                     return Err(raised);
                 }
                 self.hashes_beside_tracers(call.via, call.arguments)?;
@@ -170,7 +169,7 @@ impl<'c> Simulation<'c> {
             }
         }
         let is_reserved = |name: &Name| self.profile.reserved_names.contains(name);
-        let outcome = match missing_raises() {
+        let outcome = match call.ambient.missing_raises() {
             None if call.arguments.form.keywords.iter().any(is_reserved) => Err(Raised::new("TypeError")),
             None => self.walk_below(call, body_raises, deepest),
             Some(raised) => Err(raised),

@@ -18,7 +18,8 @@ ITEMS = 256
 
 
 class Changing:
-    """Those that were written. What has no weak references, a dict or a list, is held until caches are cleared, as jax's caches hold it."""
+    """Those that were written. What has no weak references, a dict or a list, is held until caches are
+    cleared, where jax lets go of it with the function that it was given to."""
 
     def __init__(self) -> None:
         self._known: collections.deque[tuple[Callable[[], Any], Any, Any]] = collections.deque(maxlen=KNOWN)
