@@ -27,6 +27,7 @@ mod suite {
     mod repro;
     mod rulebook;
     mod schemas;
+    mod scripts;
     mod spec_diagnostics;
     mod structures;
     mod sweep;

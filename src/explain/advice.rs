@@ -53,11 +53,13 @@ impl<'s> Advisor<'s> {
         call.below().into_iter().map(further).collect()
     }
 
-    /// What each of the differences that matter means; what follows from a flag is mended as that is.
+    /// What each of the differences that matter means; what follows from a flag, or the length of a loop, is mended as that is.
     pub fn of_call(&self, call: &ExplainedCall) -> Vec<Option<Advice>> {
         let differences = call.differences();
-        let flag = differences.iter().find(|found| found.component == X64);
-        let advise = |found: &Difference| self.advise(call, flag.filter(|_| found.is_of_width()).unwrap_or(found));
+        let decides = |other: &Difference, found: &Difference| {
+            (other.component == X64 && found.is_of_width()) || found.follows_from(other)
+        };
+        let advise = |found| self.advise(call, differences.iter().find(|other| decides(other, found)).unwrap_or(found));
         differences.iter().map(advise).collect()
     }
 

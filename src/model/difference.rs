@@ -62,6 +62,19 @@ impl Difference {
         component == "dtype" && (is_wider(before, after) || is_wider(after, before))
     }
 
+    /// Whether it is the length of what a loop runs over, which is the number of its steps: that of `[5,3]` which was `[4,3]`.
+    #[must_use]
+    pub fn follows_from(&self, steps: &Self) -> bool {
+        let others = |shape: &str, steps: &str| {
+            let inside = shape.strip_prefix('[')?.strip_suffix(']')?;
+            let (first, others) = inside.split_once(',').unwrap_or((inside, ""));
+            (first == steps).then(|| others.to_owned())
+        };
+        let (before, after) = (others(&self.before, &steps.before), others(&self.after, &steps.after));
+        let is_of_all = self.component == "shape" && self.path.starts_with("xs") && steps.component == STEPS;
+        is_of_all && before.is_some() && before == after
+    }
+
     /// Whether it is where a leaf lies.
     #[must_use]
     pub fn is_of_the_placement(&self) -> bool {

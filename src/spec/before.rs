@@ -6,7 +6,7 @@ use serde_yaml::Value as Tree;
 
 use super::read::key;
 use super::spans::Step;
-use super::{Profile, Requirement, Version};
+use super::{Edit, Profile, Requirement, Version};
 
 /// What is wrong with what was before a version, and where it stands in the profile.
 #[derive(Debug)]
@@ -35,14 +35,22 @@ pub(super) fn by_version(profile: Profile, tree: Tree) -> Result<Vec<Profile>, W
         let Some([older, since]) = versions.divided_by(&before) else {
             return Err(wrong(bound, None, format!("none of the versions {versions} is before {bound}")));
         };
+        let mut so_far = whole.clone();
         for (i, edit) in edits.iter().enumerate() {
             if edit.apply(&mut whole) == 0 {
                 return Err(wrong(bound, Some(i), format!("before {bound}, nothing is changed at `{}`", edit.at)));
             }
         }
         all.push(Profile { versions: since, ..newer });
-        let older_one =
-            Profile::deserialize(&whole).map_err(|error| wrong(bound, None, format!("before {bound}, {error}")))?;
+        let older_one = Profile::deserialize(&whole).map_err(|error| {
+            // What several do together may be a profile where what the first do is none.
+            let error = error.to_string();
+            let fails = |edit: &Edit| {
+                edit.apply(&mut so_far);
+                Profile::deserialize(&so_far).is_err_and(|earlier| earlier.to_string() == error)
+            };
+            wrong(bound, edits.iter().position(fails), format!("before {bound}, {error}"))
+        })?;
         let tree = serde_yaml::to_value(&whole).map_err(|error| wrong(bound, None, error.to_string()))?;
         (newer, versions) = (Profile { tree, ..older_one }, older);
     }

@@ -41,6 +41,7 @@ pub use profile::{
     ArgumentStyle, ErrorStage, KeyedBy, LeafKind, LeafRule, ModuleHash, Parameter, PartitionSpecs, Profile, Role,
     Transformations, WithoutTangents,
 };
+#[cfg(feature = "cli")]
 pub(crate) use read::nearest;
 pub use rule::{
     Body, Composition, DtypeClass, Family, FlagDomain, Level, Metavariable, Numbers, Places, Planting, Rule, RuleFile,

@@ -3,6 +3,7 @@
 //! They live under `$JITKEY_HOME`, or `jitkey` in the user's cache folder. An environment is made beside its place and
 //! moved there when it is complete, under a lock, so that a killed set-up leaves nothing half done.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
@@ -229,12 +230,14 @@ fn sources_of<'d>(dir: &'d Dir<'_>, sources: &mut Vec<(&'d Path, &'d [u8])>) {
 }
 
 /// A Python of this machine.
+#[derive(Clone)]
 struct Python {
     path: PathBuf,
     version: Version,
 }
 
-fn pythons() -> Vec<Python> {
+/// The Pythons of this machine, each asked what it is when it is reached.
+fn pythons() -> impl Iterator<Item = Python> {
     let mut names: Vec<PathBuf> =
         ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python"]
             .map(PathBuf::from)
@@ -247,12 +250,19 @@ fn pythons() -> Vec<Python> {
         versions.into_iter().flatten().flatten().map(|entry| entry.path().join("bin/python3")).collect();
     installed.sort();
     names.extend(installed);
-    names.into_iter().filter_map(probe).collect()
+    names.into_iter().filter_map(known)
 }
 
-fn probe(path: PathBuf) -> Option<Python> {
+/// What is at that path, asked once.
+fn known(path: PathBuf) -> Option<Python> {
+    static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Option<Python>>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(path).or_insert_with_key(|path| probe(path)).clone()
+}
+
+fn probe(path: &Path) -> Option<Python> {
     let script = "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.executable)";
-    let output = Command::new(&path).args(["-c", script]).stderr(Stdio::null()).output().ok()?;
+    let output = Command::new(path).args(["-c", script]).stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let (version, executable) = text.trim().split_once(' ')?;
     let version: Version = version.parse().ok()?;
@@ -276,22 +286,20 @@ fn choose(
             known: versions().join(", "),
         });
     };
-    let mut pythons = pythons();
     let suits = |pin: &Pin, python: &Python| pin.python.matches(&python.version);
     for pin in &pins {
-        if let Some(i) = pythons.iter().position(|python| suits(pin, python)) {
+        if let Some(python) = pythons().find(|python| suits(pin, python)) {
             if pin.jax != first.jax {
                 progress.say(&format!(
                     "jax {} needs Python {}, which this machine lacks: taking jax {} instead",
                     first.jax, first.python, pin.jax
                 ));
             }
-            return Ok((pin, pythons.swap_remove(i)));
+            return Ok((pin, python));
         }
     }
-    let also = PINS.iter().find(|pin| pythons.iter().any(|python| suits(pin, python)));
-    let found: Vec<_> =
-        pythons.iter().map(|python| format!("{} ({})", python.version, python.path.display())).collect();
+    let also = PINS.iter().find(|pin| pythons().any(|python| suits(pin, &python)));
+    let found: Vec<_> = pythons().map(|python| format!("{} ({})", python.version, python.path.display())).collect();
     Err(EnvironmentError::NoPython {
         jax: first.jax.clone(),
         needs: first.python.to_string(),
@@ -337,7 +345,12 @@ fn set_up(home: &Path, pin: &Pin, base: &Python, progress: &mut dyn Progress) ->
     run(pin, venv.into_iter().chain([text(&place)]).collect(), help_venv, progress)?;
     let python = inside(&place);
     let installer: Vec<String> = if with_uv {
-        ["uv", "pip", "install", "--python"].map(str::to_owned).into_iter().chain([text(&python)]).collect()
+        // As pip does; else each start compiles it again where Python is told to write none.
+        ["uv", "pip", "install", "--compile-bytecode", "--python"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([text(&python)])
+            .collect()
     } else {
         [&text(&python), "-m", "pip", "install", "--disable-pip-version-check"].map(str::to_owned).into()
     };

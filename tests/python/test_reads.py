@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import gc
 import json
@@ -20,9 +21,11 @@ import ml_collections
 import numpy as np
 from jax import debug, pure_callback
 from jax.experimental import io_callback
+from jitkey.equality import overlooks
 from jitkey.instructions import instructions
 from jitkey.likeness import is_made, likeness
-from jitkey.taken import attributes, items, read_by
+from jitkey.taken import attributes, is_held_read, items, read_by
+from jitkey.texts import TEXT, value_text
 
 config: dict[str, Any] = {}
 logger = logging.getLogger(__name__)
@@ -246,6 +249,52 @@ def test_what_has_the_form_of_another_takes_that_alone():
     assert attributes(frozenset([others.__code__]), object, "it") == {"scale", "dtype", "embed"}
 
 
+def test_what_an_array_is_asked_for_is_none_of_what_it_holds():
+    noted, table, of_part = np.zeros(1), np.zeros(3), np.zeros(3)
+
+    def asks(x):
+        noted[0] = x.shape[0]
+        if table is None or not isinstance(table, np.ndarray):
+            return x
+        return x * len(table) * np.size(table) + jnp.full_like(table, 2.0) + table.shape[0] + of_part[0]
+
+    held = {name: is_held_read(frozenset([asks.__code__]), name) for name in ("noted", "table", "of_part", "elsewhere")}
+    assert held == {"noted": False, "table": False, "of_part": True, "elsewhere": True}
+
+
+def test_what_an_eq_looks_at_is_what_its_code_takes():
+    class Whole:
+        def __eq__(self, other):
+            return self is other or (type(self) is type(other) and vars(self) == vars(other))
+
+    class Named(Whole):
+        def __eq__(self, other):
+            return type(other) is type(self) and self.key() == other.key() and self.w.shape == other.w.shape
+
+        def key(self):
+            return self.name
+
+    class Both(Named):
+        def __eq__(self, other):
+            return super().__eq__(other) and self.rate == other.rate
+
+    @dataclasses.dataclass
+    class Fields:
+        name: str
+        w: Any = dataclasses.field(compare=False)
+
+    def of(made):
+        return [name for name in ("name", "rate", "w") if not overlooks(made, name)]
+
+    assert [of(made) for made in (Whole, Named, Both, Fields)] == [["name", "rate", "w"], ["name"], ["name", "rate"], ["name"]]
+
+
+def test_what_is_long_is_said_to_go_on():
+    said = value_text(range(10**250))
+    assert said == f"range(0, 1{'0' * (TEXT - 10)}…"
+    assert value_text(collections.deque([1, 2])) == "deque([1, 2])"
+
+
 def test_what_is_made_alike_is_alike():
     @dataclasses.dataclass(frozen=True)
     class Settings:
@@ -259,10 +308,13 @@ def test_what_is_made_alike_is_alike():
 
     array = jnp.ones(3)
     alike = [jnp.sin, array, b"a", 1j, (1, 2.0), [optimizer(0.5)], len]
-    others = [jnp.cos, jnp.ones(3), b"b", 2j, (1, 2), [optimizer(0.25)], max]
+    others = [jnp.cos, jnp.zeros(3), b"b", 2j, (1, 2), [optimizer(0.25)], max]
     for one, other in zip(alike, others, strict=True):
         assert likeness(Settings(one)) == likeness(Settings(one)) != likeness(Settings(other))
     assert likeness(optimizer(0.5)) == likeness(optimizer(0.5)) != likeness(optimizer(0.25))
+    # Arrays are, by what they hold, unless that is much.
+    assert likeness(Settings(array)) == likeness(Settings(jnp.ones(3))) != likeness(Settings(np.ones(3)))
+    assert likeness(Settings(jnp.ones(20_000))) != likeness(Settings(jnp.ones(20_000)))
 
     def repeated(rate):
         def again(x):

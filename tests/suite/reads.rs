@@ -143,6 +143,21 @@ fn what_is_changed_in_its_place_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")]
     assert!(explained.calls.iter().all(ExplainedCall::is_predicted));
 }
 
+/// An array is told from another by what it holds, where that isn't much, and one of NumPy's can be changed in its place. Objects that
+/// are equal, whatever arrays they hold, are one to a key. What is only asked for its form is not looked at.
+#[rstest]
+fn another_array_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let expected = [
+        changed("call 2 of scaled", "table: <float64[3] 2> was <float64[3] 1>"),
+        changed("call 5 of scaled", "scale: <float32[3] 2> was <float32[3] 1>"),
+        changed("call 6 of scaled", "large: <float64[100000] 2> was <float64[100000] 1>"),
+        changed("call 9 of forward", "Net.w: <float32[3] 2> was <float32[3] 1>"),
+        changed("call 12 of projected", "Basis.values: <float32[3] 2> was <float32[3] 1>"),
+        changed("call 17 of weighted", "Weights.by: <float64[3] 2> was <float64[3] 1>"),
+    ];
+    assert_eq!(patterns("arrays_read", version), expected);
+}
+
 /// Of a dict it is what it is asked for: that it has no such key, or has it.
 #[rstest]
 fn a_key_that_is_not_there_is_read_as_such(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {

@@ -1,6 +1,7 @@
 //! Programs that users wrote, recorded and explained: the four problems, and what mends them.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
@@ -14,9 +15,13 @@ use jitkey::target::environment;
 use rstest::rstest;
 
 use super::common::{NEWEST, SPEC};
+use super::scripts::Forks;
 
 /// What was recorded of the programs, by program and version: several tests look at one.
 static RECORDED: LazyLock<Mutex<HashMap<String, Arc<OnceLock<String>>>>> = LazyLock::new(Mutex::default);
+
+/// What runs programs alone, by version.
+static IDLE: LazyLock<Mutex<HashMap<String, Vec<Forks>>>> = LazyLock::new(Mutex::default);
 
 /// Runs a program of tests/programs under jax `version`, alone and recorded; it has to print the same.
 fn run(program: &str, version: &str) -> String {
@@ -28,7 +33,10 @@ fn run(program: &str, version: &str) -> String {
     let file = tempfile::NamedTempFile::new().unwrap();
     // How well XLA optimizes is nothing that a recording says.
     let variables = [("JAX_PLATFORMS", "cpu"), ("XLA_FLAGS", "--xla_backend_optimization_level=0")];
-    let alone = Command::new(python).arg(&script).envs(variables).output().unwrap();
+    let idle = || IDLE.lock().unwrap().get_mut(version).and_then(Vec::pop);
+    let mut forks = idle().unwrap_or_else(|| Forks::of(python, &variables));
+    let alone = forks.run(Path::new(&script));
+    IDLE.lock().unwrap().entry(version.to_owned()).or_default().push(forks);
     let recorded = Command::new(env!("CARGO_BIN_EXE_jitkey"))
         .args(["record", "--output"])
         .arg(file.path())
@@ -38,7 +46,7 @@ fn run(program: &str, version: &str) -> String {
         .unwrap();
     assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
     let printed = String::from_utf8(recorded.stdout).unwrap();
-    assert_eq!(printed, String::from_utf8_lossy(&alone.stdout));
+    assert_eq!((printed, 0), (alone.output, alone.code), "{}", alone.errors);
     std::fs::read_to_string(file.path()).unwrap()
 }
 

@@ -1,15 +1,15 @@
 //! Scripts that stand alone: what they look like, and that they do on the real libraries what their cases say.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use jitkey::spec::CaseFile;
 use jitkey::target::environment;
 use rstest::{Context, rstest};
-use serde_json::Value as Json;
 
 use super::common::{NEWEST, SPEC};
+use super::scripts::{Ended, Forks};
 
 /// How many of a file's scripts are run, about: each takes about a second.
 const RUN: usize = 30;
@@ -91,16 +91,15 @@ fn python(implementation: &str) -> String {
 
 /// Runs the scripts of a folder: name, exit code and output of each.
 fn run(folder: &Path, implementation: &str) -> Vec<(String, i64, String)> {
-    let runner = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/targets/scripts.py");
-    let output = Command::new(python(implementation)).arg(runner).arg(folder).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let text = |line: &Json, key: &str| line[key].as_str().unwrap().to_owned();
-    lines
-        .lines()
-        .map(|line| serde_json::from_str::<Json>(line).unwrap())
-        .map(|line| (text(&line, "script"), line["code"].as_i64().unwrap(), text(&line, "output")))
-        .collect()
+    let mut scripts: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    scripts.retain(|file| file.extension().is_some_and(|it| it == "py"));
+    scripts.sort();
+    let mut forks = Forks::of(&python(implementation), &[]);
+    let one = |script: PathBuf| {
+        let Ended { code, output, errors } = forks.run(&script);
+        (script.file_name().unwrap().to_str().unwrap().to_owned(), code, output + &errors)
+    };
+    scripts.into_iter().map(one).collect()
 }
 
 #[rstest]

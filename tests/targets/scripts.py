@@ -1,52 +1,58 @@
-"""Runs scripts of a folder, each in a fork of one process that has imported jax, and prints a JSON line for each.
+"""Runs the scripts whose paths it reads, one on each line, in forks of this process, which has imported jax and the libraries.
 
-The line has the script's name, its exit code, and what it printed.
+For each it prints a JSON line: the exit code, what the script printed, and its errors.
 """
 
+import importlib
 import json
 import os
 import runpy
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
 import jax
 import jax.numpy  # noqa: F401
 
-for library in ("equinox", "optax"):
+for library in ("equinox", "optax", "flax.linen", "flax.nnx"):
     try:
-        __import__(library)
+        importlib.import_module(library)
     except ImportError:
         pass
 jax.config.update("jax_platforms", "cpu")
 
 
-def run(script: Path, output: Path) -> int:
-    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    code = 0
+def run(script: Path, *files: int) -> int:
+    for descriptor, file in enumerate([os.open(os.devnull, os.O_RDONLY), *files]):
+        os.dup2(file, descriptor)
+    sys.argv, sys.path[0] = [str(script)], str(script.resolve().parent)
     try:
         runpy.run_path(str(script), run_name="__main__")
+        code = 0
     except SystemExit as end:
-        print(end.code)
-        code = 1
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if code == 1:
+            print(end.code)
     except BaseException:
-        traceback.print_exc(file=sys.stdout)
+        traceback.print_exc()
         code = 70
     sys.stdout.flush()
+    sys.stderr.flush()
     return code
 
 
-def main(folder: str) -> None:
-    for script in sorted(Path(folder).glob("*.py")):
-        output = script.with_suffix(".out")
-        child = os.fork()
-        if child == 0:
-            os._exit(run(script, output))
-        _, status = os.waitpid(child, 0)
-        line = {"script": script.name, "code": os.waitstatus_to_exitcode(status), "output": output.read_text()}
-        print(json.dumps(line), flush=True)
+def main() -> None:
+    for line in sys.stdin:
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            child = os.fork()
+            if child == 0:
+                os._exit(run(Path(line.strip()), output.fileno(), errors.fileno()))
+            _, status = os.waitpid(child, 0)
+            output.seek(0)
+            errors.seek(0)
+            printed = {"output": output.read().decode(), "errors": errors.read().decode()}
+        print(json.dumps({"code": os.waitstatus_to_exitcode(status), **printed}), flush=True)
 
 
-main(sys.argv[1])
+main()

@@ -267,6 +267,24 @@ fn a_miss_is_explained(#[case] implementation: &str, #[case] steps: &str, #[case
     assert_eq!(differences(implementation, steps), expected);
 }
 
+#[rstest::rstest]
+#[case::of_all("xs", "[3]", "[4]", true)]
+#[case::of_a_part("xs['a']", "[3,2]", "[4,2]", true)]
+#[case::another_row("xs", "[3,2]", "[4,1]", false)]
+#[case::another_length("xs", "[5]", "[4]", false)]
+#[case::of_the_carry("init", "[3]", "[4]", false)]
+#[case::a_number("xs", "[]", "[4]", false)]
+fn the_length_of_a_loop_is_its_steps(
+    #[case] path: &str,
+    #[case] before: &str,
+    #[case] after: &str,
+    #[case] is_it: bool,
+) {
+    let steps = Difference::new("lax.scan", super::STEPS, "3", "4");
+    assert_eq!(Difference::new(path, "shape", before, after).follows_from(&steps), is_it);
+    assert!(!Difference::new(path, "dtype", before, after).follows_from(&steps));
+}
+
 /// Keys whose parts stand side by side differ as they do where each part is looked up by its path, in which these tests compare both.
 #[rstest::rstest]
 fn parts_side_by_side_differ_as_by_their_paths(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import types
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .parameters import NAME
 from .record import equal, is_module
 from .settings import of_frozen_config
 from .source import NOTHING, compared, held_by, is_generated, of_class, stored
+from .taken import seen_by
 from .texts import has_arrays
 
 
@@ -56,6 +58,19 @@ def _equals_its_like(value: Any) -> bool:
             else:
                 object.__getattribute__(like, "__dict__")[name] = part
     return equal(value, like)
+
+
+def overlooks(made: type, name: str) -> bool:
+    """Whether `==` of the class, as it is written, looks at nothing that its instances hold under that name but its form."""
+    if made not in _LOOKED_AT:
+        written = getattr(made.__eq__, "__code__", None)
+        _LOOKED_AT[made] = None if written is None else seen_by(written, made)
+    looked_at = _LOOKED_AT[made]
+    return looked_at is not None and name not in looked_at and "__dict__" not in looked_at
+
+
+_LOOKED_AT = weakref.WeakKeyDictionary[type, frozenset[str] | None]()
+"""What `==` of classes looks at."""
 
 
 def compared_fields(value: Any) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 KEY = 16
 """A key is made by so many instructions, at most."""
 
-FORMS = ("shape", "ndim", "size", "dtype")
+FORMS = ("shape", "ndim", "size", "dtype", "nbytes")
 """What is the same for all arrays of one aval."""
 
 LOGS = frozenset({"critical", "debug", "error", "exception", "getLogger", "info", "log", "warn", "warning"})
@@ -41,7 +41,7 @@ IS_THERE = " is there"
 _ASKS = {"isinstance": "__class__", "len": "__len__", "type": "__class__"}
 """The functions that ask a thing for one attribute."""
 
-_LIKE = frozenset({"empty_like", "ones_like", "zeros_like"})
+_LIKE = frozenset({"empty_like", "full_like", "ndim", "ones_like", "result_type", "shape", "size", "zeros_like"})
 """The functions that look at the shape and the dtype of what they are given alone."""
 
 
@@ -60,8 +60,8 @@ def functions_in(written: types.CodeType) -> tuple[types.CodeType, ...]:
     """The functions in the code that can run when it is traced: those that are only given to a callback see what is there later."""
     steps = instructions(written)
     callbacks = [step for at, step in enumerate(steps) if is_given_to_a_callback(steps, at)]
-    times = collections.Counter(name for step in steps for name in _names_loaded(step))
-    times.subtract(collections.Counter(name for step in callbacks for name in _names_loaded(step)[:1]))
+    times = collections.Counter(name for step in steps for name in names_loaded(step))
+    times.subtract(collections.Counter(name for step in callbacks for name in names_loaded(step)[:1]))
     now = {id(step.argval) for at, step in enumerate(steps) if isinstance(step.argval, types.CodeType) and not _is_later(steps, at, times)}
     return tuple(part for part in written.co_consts if isinstance(part, types.CodeType) and id(part) in now)
 
@@ -72,9 +72,9 @@ def _is_later(steps: Sequence[dis.Instruction], at: int, times: collections.Coun
     if left and begin > 0 and steps[begin - 1].opname == "BUILD_TUPLE":
         # What it closes over was loaded before, two names at once perhaps.
         begin -= 1
-        while left > 0 and begin > 0 and _names_loaded(steps[begin - 1]):
+        while left > 0 and begin > 0 and names_loaded(steps[begin - 1]):
             begin -= 1
-            left -= len(_names_loaded(steps[begin]))
+            left -= len(names_loaded(steps[begin]))
     if left == 0 and is_given_to_a_callback(steps, begin):
         return True
     makes = ("LOAD_CONST", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
@@ -99,7 +99,8 @@ def _before(steps: Sequence[dis.Instruction | None], at: int) -> list[Any]:
     return [step.argval for step in steps[max(at - 4, 0) : at] if step is not None and step.opname != "PUSH_NULL"][-3:]
 
 
-def _names_loaded(step: dis.Instruction) -> tuple[str, ...]:
+def names_loaded(step: dis.Instruction) -> tuple[str, ...]:
+    """The names of what an instruction loads that is the function's own: two loads can be one."""
     if not step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "STORE_FAST_LOAD_FAST")):
         return ()
     return step.argval if isinstance(step.argval, tuple) else (step.argval,)
@@ -147,13 +148,13 @@ def _jumps(step: dis.Instruction) -> bool:
 def is_given_for_its_form(steps: Sequence[dis.Instruction | None], at: int, end: int) -> bool:
     """Whether what is loaded there and taken of it up to the end is the one thing that is given to a function which looks at its form
     alone, or is mapped by such over all that is in it."""
-    step, call = steps[at], steps[end]
     *_, mapped, _, function = ("", "", "", *_before(steps, at))
+    step, call = steps[at], steps[end + (function == "full_like")]
     if not isinstance(function, str) or function not in _LIKE or step is None or isinstance(step.argval, tuple):
         return False
     if call is None or not call.opname.startswith(("CALL", "PRECALL")):
         return False
-    return call.arg == (2 if mapped in ("map", "tree_map") else 1)
+    return call.arg == (2 if mapped in ("map", "tree_map") or function == "full_like" else 1)
 
 
 def asked_of(steps: Sequence[dis.Instruction | None], at: int, end: int) -> str | None:

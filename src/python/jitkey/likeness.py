@@ -10,14 +10,18 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src.array import ArrayImpl
 from jax.sharding import PartitionSpec
 
 from .equality import hash_of
 from .source import NOTHING, closed_over, is_generated, stored
-from .texts import is_plain
+from .texts import array_text, is_array, is_plain
 
 LOOKED_AT = 512
-"""So many parts of one are looked at."""
+"""So many parts of one are looked at,"""
+
+BYTES = 1 << 14
+"""and so many bytes of an array."""
 
 _ATOMS = (complex, bytes, range, float, np.generic, np.dtype)
 """Classes of what is told by its text."""
@@ -69,13 +73,33 @@ def likeness(value: Any) -> str | int:
     return f"like {hash(tuple(said))}"
 
 
+def contents(array: Any) -> str | None:
+    """A text that is the same for arrays of one class and type that hold the same, and doesn't say what. None if that isn't looked at: it
+    is much, is spread over devices or computed still, has a class of the program's, or is gone."""
+    try:
+        held: Any = array
+        if issubclass(type(array), jax.Array):
+            held = array if type(array) is ArrayImpl else array._base_array
+            if not (held.is_ready() and held.is_fully_replicated and held.nbytes <= BYTES):
+                return None
+            # What jax keeps of an array that it was asked for would keep its buffer from being given away.
+            held = np.asarray(held.addressable_data(0))
+        if type(held) is not np.ndarray or held.nbytes > BYTES or held.dtype.hasobject:
+            return None
+        return f"{type(array).__name__} {array_text(array)} {getattr(array, 'weak_type', False)} {hash(held.tobytes())}"
+    except Exception:  # Its buffer was deleted, or a tracer stands for it.
+        return None
+
+
 def _look_into(value: Any, said: list[str], known: dict[int, Any]) -> None:
     if len(said) >= LOOKED_AT:
         raise _TooMuch
     parts = _parts(value)
     # Hashes of -1 and -2 are the same: what has fields is told by these.
     hashed = hash_of(value) if parts is None and _is_of_library(type(value)) else None
-    if type(value) is PartitionSpec:
+    if is_array(value):
+        said.append(contents(value) or str(id(value)))
+    elif type(value) is PartitionSpec:
         said.append(repr(value))
     elif hashed is not None:
         said.append(f"{type(value).__name__} {hashed}")

@@ -33,7 +33,7 @@ from .source import (
     stored,
 )
 from .taken import attributes, first_of
-from .texts import CONTAINERS, PARTS, TEXT, array_text, is_array, is_plain, value_text
+from .texts import CONTAINERS, PARTS, TEXT, array_text, is_array, is_plain, short, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 """What a module consists of, besides classes and other modules."""
@@ -82,7 +82,7 @@ class Outside:
         if issubclass(type(value), types.ModuleType) or not _is_short(value):
             return None
         if is_plain(value):
-            return repr(value)[:TEXT]
+            return short(repr(value))
         if is_array(value):
             return array_text(value)
         known = _known_by(value)
@@ -264,7 +264,7 @@ def _within(read: dict[str, Any]) -> dict[str, str]:
             if not _is_short(part):
                 continue
             if is_plain(part):
-                found[inner] = repr(part)[:TEXT]
+                found[inner] = short(repr(part))
             elif not is_array(part):
                 if type(part) is types.FunctionType and is_of_program(part.__code__.co_filename):
                     found[inner] = function_text(part)

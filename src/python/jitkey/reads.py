@@ -13,15 +13,16 @@ from typing import Any
 import jax
 
 from .changing import is_settable
+from .equality import hash_of, overlooks
 from .graphs import is_graph
 from .instructions import IS_NONE, IS_THERE
-from .likeness import is_made, likeness
+from .likeness import contents, is_made, likeness
 from .objects import is_open
 from .parameters import names_of
 from .seen import Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function
-from .taken import ABSENT, at, held_in, read_by
+from .taken import ABSENT, at, first_of, held_in, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .wrappers import Held, Wrapper
 
@@ -115,6 +116,8 @@ class Reads:
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
         place, is_space = (wrapped.ref, name), is_namespace(value)
+        if is_array(value) and not wrapped.reads_held(name):
+            return Seen(Mark(value), {}, ((name, f"<{type(value).__name__} {array_text(value)}>"),))
         taken = _taken_of(wrapped, name, value)
         if taken is None:
             # Of a class or a module only what is taken of it can be another.
@@ -143,9 +146,12 @@ class Reads:
         is_settled = True
         for path, part in read_by(value, attributes, met).items():
             named = None if is_identity else _named(part)
-            if is_identity or named is not None or type(_token(part)) is tuple:
+            is_overlooked = not is_identity and is_array(part) and overlooks(type(value), first_of(path)) and contents(part) is not None
+            if is_identity or named is not None or is_overlooked or (not is_array(part) and type(_token(part)) is tuple):
                 name = f"{called}{path}" if path.startswith("[") or not path else f"{called}.{path}"
-                said.append((_asked_as(name), named or self._text((place, path), part)))
+                # Those that are equal are one to a key.
+                where = (type(value), hash_of(value)) if is_overlooked else place
+                said.append((_asked_as(name), named or self._text((where, path), part)))
                 is_settled = is_settled and type(part) not in CONTAINERS and not path.endswith(("__len__", IS_THERE))
         return Seen(marked(value), met if is_settled else None, tuple(said))
 
@@ -260,5 +266,7 @@ def _token(part: Any) -> Any:
         return f"{id(part.__self__)} {id(part.__func__)}"
     if type(part) in CONTAINERS and holds_only(is_plain, part, WITHIN, ITEMS) and len(text := repr(part)) <= WHOLE:
         return type(part), text
+    if is_array(part):
+        return contents(part) or id(part)
     is_alike = is_made(part) or (type(part) in (list, dict) and holds_only(is_made, part, WITHIN, ITEMS))
     return likeness(part) if is_alike else id(part)

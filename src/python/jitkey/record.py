@@ -22,6 +22,7 @@ from jax._src.tree_util import default_registry
 
 from .dtypes import dtype_name
 from .errors import Unsupported
+from .parameters import NAME
 from .source import NOTHING, held_by, stored
 
 DICTS = {dict: "dict", collections.OrderedDict: "ordered_dict"}
@@ -128,6 +129,9 @@ class Recorder:
             children, aux = default_registry.flatten_one_level(value)
         except (TypeError, ValueError):
             return self._named(value)
+        if type(value) is jax.tree_util.Partial and all(map(NAME.match, value.keywords)):
+            kwargs = {name: self.value(part) for name, part in value.keywords.items()}
+            return {"tree_partial": {"func": self._aux(aux), "args": self._all(value.args), "kwargs": kwargs}}
         keys = _keys(value)
         return {
             "new": {

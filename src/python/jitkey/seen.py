@@ -8,9 +8,14 @@ import dataclasses
 import weakref
 from typing import Any
 
+import numpy as np
+
 from .settings import is_namespace, of_config, of_namespace, setting
 from .source import NOTHING, held_by, of_class
 from .texts import is_plain
+
+EACH_TIME = 4096
+"""So many bytes of an array are looked at in each call."""
 
 Said = tuple[tuple[str, str], ...]
 """What stands in places, by their paths."""
@@ -64,6 +69,20 @@ class Mark:
         return self._id == id(value) and (self._weakly is None or self._weakly() is value)
 
 
+class Contents(Mark):
+    """Tells an array that can be changed in its place from what it was."""
+
+    __slots__ = ("_hash",)
+
+    def __init__(self, value: np.ndarray) -> None:
+        super().__init__(value)
+        self._hash = hash(value.tobytes())
+
+    def is_of(self, value: Any) -> bool:
+        """Whether it is that array, and holds what it held."""
+        return super().is_of(value) and self._hash == hash(value.tobytes())
+
+
 class Like:
     """Tells objects of a class from others."""
 
@@ -79,12 +98,14 @@ class Like:
 
 def marked(value: Any) -> Any:
     """What tells the value from another one in its place."""
+    if type(value) is np.ndarray and value.nbytes <= EACH_TIME:
+        return Contents(value)
     return value if is_plain(value) else Mark(value)
 
 
 def is_marked(value: Any, mark: Any) -> bool:
     """Whether it is the value of which that is the mark."""
-    return value is mark or (type(mark) in (Mark, Like) and mark.is_of(value))
+    return value is mark or (type(mark) in (Mark, Contents, Like) and mark.is_of(value))
 
 
 @dataclasses.dataclass

@@ -29,6 +29,7 @@ from .instructions import (
     is_subscript,
     loaded,
     looked_for,
+    names_loaded,
     names_set,
     sets_an_item,
     takes_its_form,
@@ -85,6 +86,56 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
     found = (found - called_back.keys()) | {held for held in called_back.values() if _method(made, held) is None}
     found = _without_questions(found)
     return frozenset(path for path in found - {""} if not any(re.match(rf"{re.escape(set_there)}(?![^.\[])", path) for set_there in own))
+
+
+def seen_by(written: types.CodeType, made: type) -> frozenset[str] | None:
+    """What a method of the class takes of its object, itself or by way of other methods, besides forms; None if it hands the object on, to
+    what can take anything."""
+    found: set[str] = set()
+    seen: set[types.CodeType] = set()
+    left = [written]
+    while left:
+        one = left.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        holder = next(iter(_params(one)), None)
+        if holder is None or any(holder in part.co_freevars for part in functions_in(one)):
+            return None
+        steps: list[dis.Instruction | None] = [*instructions(one), None, None, None]
+        for at, step in enumerate(steps[:-3]):
+            if step is None or holder not in names_loaded(step):
+                continue
+            following, after = steps[at + 1], steps[at + 2]
+            is_compared = any(it is not None and it.opname == "IS_OP" for it in (following, after))
+            is_super = following is not None and following.opname.startswith("LOAD_SUPER")
+            if loaded(step) == holder and following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                if not takes_its_form(after):
+                    found.add(following.argval)
+                if (method := _method(made, following.argval)) is not None:
+                    left.append(method)
+            elif not is_compared and not is_super and asked_of(steps, at, at + 1) != "__class__":
+                return None
+        bases = bases_asked(one)
+        left += [method for name in bases if (method := _method_after(made, one, name)) is not None]
+    return frozenset(found)
+
+
+def is_held_read(written: frozenset[types.CodeType], name: str) -> bool:
+    """Whether the code takes what an array holds that it calls so, and doesn't only ask for its form, what it is, or set items of it."""
+    left, is_met = [*written], False
+    while left:
+        one = left.pop()
+        left += [part for part in functions_in(one) if name not in _params(part)]
+        steps: list[dis.Instruction | None] = [*instructions(one), None, None, None]
+        for at, step in enumerate(steps[:-3]):
+            if step is None or (name != loaded(step) and name not in names_loaded(step)):
+                continue
+            is_met = True
+            is_asked = is_given_for_its_form(steps, at, at + 1) or takes_its_form(steps[at + 1]) or asked_of(steps, at, at + 1) is not None
+            if loaded(step) != name or not (is_asked or sets_an_item(steps[at + 1 :])):
+                return True
+    return not is_met
 
 
 def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | None:
@@ -151,6 +202,8 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
                 part = part is None
             elif not is_item and name == "__class__":
                 part = type(part).__qualname__
+            elif not is_item and name == "__len__" and is_array(part):
+                part = part.shape[0] if part.shape else None
             elif not is_item and name == "__len__" and type(part) in (*CONTAINERS, tuple, str):
                 part = len(part)
             elif not is_item and type(part) in CONTAINERS and name in _WRITES:

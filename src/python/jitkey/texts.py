@@ -54,6 +54,11 @@ _THEIR_MODULES = ("builtins", "numpy", "datetime", "decimal", "fractions", "path
 """Where these are, and no subclass of the program's is."""
 
 
+def short(text: str) -> str:
+    """A text that isn't too long to be read."""
+    return text if len(text) <= TEXT else f"{text[:TEXT]}…"
+
+
 def is_plain(value: Any) -> bool:
     """Whether it is written as it stands: equal to what looks the same and to nothing else. A long tuple isn't."""
     if value is None or type(value) in (bool, int, str):
@@ -97,28 +102,28 @@ def has_arrays(value: Any) -> bool:
 
 def array_text(value: Any) -> str:
     """An array without what it holds."""
-    return f"{value.dtype}{list(value.shape)}"[:TEXT]
+    return short(f"{value.dtype}{list(value.shape)}")
 
 
 def text_of(value: Any, depth: int = DEPTH) -> str:
     """An object for a reader, without what its `__repr__` would do."""
     if isinstance(value, type):
         # Its class can have a text of its own.
-        return type.__repr__(value)[:TEXT]
+        return short(type.__repr__(value))
     if isinstance(value, np.dtype):
-        return str(value)[:TEXT]
+        return short(str(value))
     if isinstance(value, enum.Enum):
-        return f"{type(value).__name__}.{stored(value, '_name_')}"[:TEXT]
+        return short(f"{type(value).__name__}.{stored(value, '_name_')}")
     if isinstance(value, _SPEAK_FOR_THEMSELVES) and type(value).__module__.partition(".")[0] in _THEIR_MODULES:
-        return repr(value)[:TEXT]
+        return short(repr(value))
     if isinstance(value, types.BuiltinFunctionType):
         return f"<function {value.__qualname__}>"
     if dataclasses.is_dataclass(value):
         fields = {field.name: stored(value, field.name, NOTHING) for field in dataclasses.fields(value)[:PARTS]}
         shown = [f"{name}={'…' if part is NOTHING else _part(part, depth)}" for name, part in fields.items()]
-        return f"{type(value).__name__}({', '.join(shown)})"[:TEXT]
+        return short(f"{type(value).__name__}({', '.join(shown)})")
     if isinstance(value, jax.tree_util.PyTreeDef):
-        return f"PyTreeDef({_treedef_text(value) if value.num_nodes <= PARTS else '…'})"[:TEXT]
+        return short(f"PyTreeDef({_treedef_text(value) if value.num_nodes <= PARTS else '…'})")
     inner = body(value)
     if isinstance(inner, types.FunctionType) and inner is not value:
         return f"<{type(value).__name__} of {function_text(inner)}>"
@@ -126,21 +131,21 @@ def text_of(value: Any, depth: int = DEPTH) -> str:
         # `type`'s own, since a metaclass can have a text of its own as well.
         name = vars(type)["__qualname__"].__get__(inner) if isinstance(inner, type) else inner.__qualname__
         given = f"({', '.join(repr(arg) if is_plain(arg) else '…' for arg in value.args)})" if value.args else ""
-        return f"<{type(value).__name__} of {name}{given}>"[:TEXT]
+        return short(f"<{type(value).__name__} of {name}{given}>")
     # As one of its base, whatever a subclass makes of itself.
-    base: Any = next((base for base in (list, dict, set, frozenset) if isinstance(value, base)), None)
+    base: Any = next((base for base in (list, dict, set, frozenset, collections.deque) if isinstance(value, base)), None)
     if base is not None and base.__len__(value) <= 8:
         if base in (set, frozenset) and base.__len__(value):
             # Equal ones can be in another order.
             text = f"{{{', '.join(sorted(_part(part, depth) for part in base.__iter__(value)))}}}"
-            return (text if type(value) is set else f"{type(value).__name__}({text})")[:TEXT]
+            return short(text if type(value) is set else f"{type(value).__name__}({text})")
         parts = [item for pair in dict.items(value) for item in pair] if base is dict else list(base.__iter__(value))
         if all(map(is_plain, parts)):
             # As equal ones are in any order, but for those that keep theirs.
             is_sorted = base is dict and type(value).__eq__ is dict.__eq__
             text = base.__repr__(dict(sorted(dict.items(value), key=repr)) if is_sorted else value)
             is_said = type(value) is base or text.startswith(type(value).__name__)
-            return (text if is_said else f"{type(value).__name__}({text})")[:TEXT]
+            return short(text if is_said else f"{type(value).__name__}({text})")
     return f"<{type(value).__name__}>"
 
 
@@ -165,7 +170,7 @@ def value_text(value: Any) -> str:
     shown = {name: _part(part) for name, part in held.items()}
     if all(part == "…" for part in shown.values()):
         return text
-    return f"{type(value).__name__}({', '.join(f'{name}={part}' for name, part in shown.items())})"[:TEXT]
+    return short(f"{type(value).__name__}({', '.join(f'{name}={part}' for name, part in shown.items())})")
 
 
 def identity_text(value: Any) -> str:
@@ -185,7 +190,7 @@ def identity_text(value: Any) -> str:
     if not all(part in said[:TEXT] for part in marked):
         # What can't be hashed is said whatever is cut off.
         said = ", ".join(dict.fromkeys([marked[0], *parts.values()]))
-    return f"<{name} {said if len(said) <= TEXT else f'{said[:TEXT]}…'}>" if said else text
+    return f"<{name} {short(said)}>" if said else text
 
 
 def _unhashable(value: Any, depth: int = DEPTH) -> Iterator[tuple[str, str]]:

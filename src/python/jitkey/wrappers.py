@@ -42,7 +42,7 @@ from .source import (
     wrapper_name,
     written_at,
 )
-from .taken import attributes, items
+from .taken import attributes, is_held_read, items
 
 
 @dataclasses.dataclass
@@ -93,6 +93,7 @@ class Wrapper:
     entries: Entries = dataclasses.field(default_factory=Entries)
     """What its fast path holds."""
     known_items: dict[str, tuple[str, ...] | None] = dataclasses.field(default_factory=dict)
+    known_held: dict[str, bool] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def donates(self) -> bool:
@@ -119,6 +120,12 @@ class Wrapper:
         if name not in self.known_items:
             self.known_items[name] = items(self.codes, name)
         return self.known_items[name]
+
+    def reads_held(self, name: str) -> bool:
+        """Whether the functions under the call take what an array holds that they call so."""
+        if name not in self.known_held:
+            self.known_held[name] = is_held_read(self.codes, name)
+        return self.known_held[name]
 
     @functools.cached_property
     def has_owners(self) -> bool:

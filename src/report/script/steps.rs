@@ -430,6 +430,14 @@ impl<'c> Writer<'c> {
             managers.push(format!("{}()", self.helper("persistent_cache")));
         }
         for (name, value) in flags {
+            if name == "jax_disable_jit" && self.api.wrap == "eqx.filter_jit" {
+                return Err(ScriptError::new("eqx.filter_jit where jit is off, whose own operations compile"));
+            }
+            // The managers hold for their thread, where libraries enter the same.
+            if let ("jax_debug_nans" | "jax_debug_infs", Value::Bool(on)) = (&**name, value) {
+                managers.push(format!("jax.{}({})", &name["jax_".len()..], if *on { "True" } else { "False" }));
+                continue;
+            }
             managers.push(format!("{}({}, {})", self.helper("flag"), string(name), self.value(value)?));
         }
         managers.extend(local_flags.iter().map(|name| format!("{}({})", self.helper("local_flag"), string(name))));
