@@ -178,7 +178,13 @@ fn describe(text: &mut String, group: &Group<'_>, style: Style) {
         (Some(predicted), None) if predicted != &call.observed => {
             let perhaps = |number| format!("; it says nothing of call {number}, and what that left can be the reason");
             let perhaps = call.after_unpredicted.map(perhaps).unwrap_or_default();
-            let says = what(predicted);
+            let says = match (what(predicted), predicted) {
+                (says, Verdict::Missed(missed)) if says == what(&call.observed) => {
+                    let path = if missed.contains(Layer::Dispatch) { "missed" } else { "took" };
+                    format!("{says} and {path} the fast path")
+                }
+                (says, _) => says,
+            };
             let _ = writeln!(text, "  {bad}The model says that it {says}, so this is not explained{perhaps}.{end}");
         }
         _ => {}
@@ -359,6 +365,16 @@ pub(super) fn did(call: &ExplainedCall) -> String {
     }
 }
 
+/// Where the function of calls that hit is written, and these are made: what misses has that above.
+fn place_of_a_hazard(explained: &Explained, pattern: &Pattern) -> Option<String> {
+    let is_one = matches!(pattern.sign?, Sign::Stale | Sign::Changed | Sign::PerhapsStale | Sign::PerhapsPromoted);
+    let of_it = explained.calls.iter().filter(|call| pattern.calls.contains(&call.number));
+    let from: IndexSet<String> = of_it.filter_map(|call| call.from.clone()).collect();
+    let from: Vec<_> = from.into_iter().collect();
+    let at = pattern.at.as_ref().filter(|_| is_one && !from.is_empty())?;
+    Some(format!("{} ({at}), called at {}", pattern.name, listed(&from, SHOWN)))
+}
+
 fn row(call: &ExplainedCall, difference: &Difference) -> (String, String, String) {
     let Difference { component, before, after, .. } = difference;
     let change = match after.strip_prefix(ANOTHER) {
@@ -406,6 +422,9 @@ pub fn summary(explained: &Explained, style: Style) -> String {
                     Cost::of(pattern).text(),
                     beside(pattern)
                 );
+                if let Some(place) = place_of_a_hazard(explained, pattern) {
+                    let _ = writeln!(text, "  {:>width$}  {dim}{place}{end}", "");
+                }
                 if before.is_none_or(|before| before != fix) {
                     let _ = writeln!(text, "  {:>width$}  {bold}{fix}{end}", "");
                 }

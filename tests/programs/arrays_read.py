@@ -69,13 +69,13 @@ def projected(x, basis):
 for by in (1.0, 1.0, 2.0):
     projected(x, Basis(3, jax.block_until_ready(jnp.full(3, by))))
 # Of these the form alone is asked, or they are the body's own.
-buffer, traced = np.zeros(3), np.zeros(1)
+buffer, traced, seen = np.zeros(3), np.zeros(1), [0.5]
 
 
 @jax.jit
 def asked(x):
     traced[0] = x.shape[0]
-    assert buffer is not None and isinstance(buffer, np.ndarray)
+    assert buffer is not None and isinstance(buffer, np.ndarray) and len(seen) == 1
     return x * len(buffer) * np.ndim(buffer) + jnp.full_like(buffer, 2.0)
 
 
@@ -83,6 +83,7 @@ for _ in range(2):
     asked(x)
     buffer[0] += 1
     traced[0] += 1
+    seen[0] += 1
 
 
 class Weights:

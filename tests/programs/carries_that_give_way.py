@@ -60,3 +60,12 @@ for start in (1.0, 1.0, 1.0, 1, 1):
     except ValueError as error:
         print(error)
     is_failing = False
+
+
+def added(carry, x):
+    return carry + x, carry
+
+
+# What the body calls is traced with it, and no call of its own: the jaxpr is that of the call before.
+for start in (0.0, jnp.float32(0), 0, 0):
+    jax.lax.scan(added, start, jnp.arange(5.0))

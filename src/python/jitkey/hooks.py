@@ -376,7 +376,8 @@ def install() -> None:
                     local.inferred = name
                 return infer_params(*args, **kwargs)
             local.beside = name in HELPERS or (local.in_loop and (name in CONVERSIONS or _stages(args[0], name)))
-            if local.beside:
+            # What a function of a loop calls, `c + x` too, is part of its jaxpr.
+            if local.beside or (local.in_loop and not is_outside()):
                 return infer_params(*args, **kwargs)
             if local.begins is not None:
                 # Up to 0.4 it is passed with what belongs to it. A function that jax differentiates otherwise has its `fun` itself.

@@ -122,7 +122,8 @@ def seen_by(written: types.CodeType, made: type) -> frozenset[str] | None:
 
 
 def is_held_read(written: frozenset[types.CodeType], name: str) -> bool:
-    """Whether the code takes what an array holds that it calls so, and doesn't only ask for its form, what it is, or set items of it."""
+    """Whether the code takes what an array or a container holds that it calls so, and doesn't only ask for its form, what it is or how
+    long, or set items of it."""
     left, is_met = [*written], False
     while left:
         one = left.pop()

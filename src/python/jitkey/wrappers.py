@@ -122,7 +122,7 @@ class Wrapper:
         return self.known_items[name]
 
     def reads_held(self, name: str) -> bool:
-        """Whether the functions under the call take what an array holds that they call so."""
+        """Whether the functions under the call take what an array or a container holds that they call so."""
         if name not in self.known_held:
             self.known_held[name] = is_held_read(self.codes, name)
         return self.known_held[name]
