@@ -50,7 +50,7 @@ impl<'s> Advisor<'s> {
             let advice = self.advise(call, difference);
             Further { difference: difference.clone(), advice }
         };
-        call.below().into_iter().map(further).collect()
+        call.below().into_iter().filter(|found| !call.costs_the_fast_path_alone(found)).map(further).collect()
     }
 
     /// What each of the differences that matter means; what follows from a flag, or the length of a loop, is mended as that is.

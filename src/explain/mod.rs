@@ -246,6 +246,14 @@ impl ExplainedCall {
     /// lowered or compiled again.
     #[must_use]
     pub fn costs_the_fast_path_alone(&self, found: &Difference) -> bool {
+        if self.is_of_a_traced_loop() {
+            let of = |layers: &'static [Layer]| {
+                let those = self.explanations.iter().filter(|of| layers.contains(&of.layer));
+                those.flat_map(|of| &of.differences).filter(|of| aspect(of) == aspect(found))
+            };
+            let beside = of(&[Layer::Trace, Layer::Lower, Layer::Compile]).count();
+            return beside == 0 && of(&[Layer::Dispatch]).count() > 0;
+        }
         let is_traced = missed(&self.observed).contains(Layer::Trace);
         let main = self.explanation().filter(|main| main.layer == Layer::Dispatch && !is_traced);
         let Some(main) = main.filter(|main| main.differences.contains(found)) else { return false };
@@ -312,8 +320,13 @@ impl ExplainedCall {
     /// made for.
     fn is_below(&self, layer: Layer) -> bool {
         let Some(main) = self.explanation().map(|explanation| explanation.layer) else { return false };
-        let looked_up = self.api.starts_with("lax.") && layer == Layer::Dispatch && main == Layer::Trace;
+        let looked_up = self.is_of_a_traced_loop() && layer == Layer::Dispatch;
         looked_up || matches!(layer, Layer::Lower | Layer::Compile) && layer > main
+    }
+
+    /// Whether it is an eager loop that missed a jaxpr: its program is looked up on the fast path after that.
+    fn is_of_a_traced_loop(&self) -> bool {
+        self.api.starts_with("lax.") && self.explanation().is_some_and(|main| main.layer == Layer::Trace)
     }
 
     /// What the keys of the layers below differ in at other places.

@@ -105,3 +105,13 @@ for rate in (0.5, 0.25):
         return x + tx.update(x, tx.init(x))[0]
 
     print(descend(x))
+
+traces = 0
+for _ in range(2):
+
+    def counted(x):
+        global traces
+        traces += 1
+        return x
+
+    jax.jit(counted)(jnp.ones(3))

@@ -262,6 +262,21 @@ def test_what_an_array_is_asked_for_is_none_of_what_it_holds():
     assert held == {"noted": False, "table": False, "of_part": True, "elsewhere": True}
 
 
+def test_what_decides_whether_something_is_said_is_not_taken():
+    def asks(it, x):
+        if it.verbose:
+            print("tracing", x.shape)
+        if it.loud and it.level > 2:
+            logger.info("at %s", it.place)
+        if it.limit < 0 or it.bound is None:
+            raise ValueError(it.name)
+        if it.real:
+            return x * it.rate
+        return x
+
+    assert attributes(frozenset([asks.__code__]), object, "it") == {"real", "rate", "limit", "bound. is None"}
+
+
 def test_what_an_eq_looks_at_is_what_its_code_takes():
     class Whole:
         def __eq__(self, other):

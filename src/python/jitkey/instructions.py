@@ -32,6 +32,9 @@ _CALLS = ("PRECALL", "CALL", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST")
 _CATCHES = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 """What code has that catches something."""
 
+_NOTHING = frozenset({"EXTENDED_ARG", "NOP", "NOT_TAKEN"})
+"""What does nothing by itself."""
+
 IS_NONE = " is None"
 """The attribute that stands for whether something is None."""
 
@@ -49,9 +52,17 @@ _LIKE = frozenset({"empty_like", "full_like", "ndim", "ones_like", "result_type"
 def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
     """Those of the code, without what it prints, logs or raises: what is read for that is in no program."""
     steps = [*dis.get_instructions(written)]
-    unseen: set[int] = set()
+    said, raised = set[int](), set[int]()
     for at in range(len(steps)):
-        unseen.update(range(at, at + _length_of_message(steps, at)), range(at - _length_of_error(steps, at), at))
+        said.update(range(at, at + _length_of_message(steps, at)))
+        raised.update(range(at - _length_of_error(steps, at), at))
+    places = {step.offset: at for at, step in enumerate(steps)}
+    # What decides whether something is said, from the last to the first: `if loud and early:`.
+    for at in reversed(range(len(steps))):
+        end = places.get(steps[at].argval, 0) if steps[at].opname.startswith("POP_JUMP") else 0
+        if end > at + 1 and all(inner in said or steps[inner].opname in _NOTHING for inner in range(at + 1, end)):
+            said.update(range(at - _length_before(steps, at, 1), at + 1))
+    unseen = said | raised
     return tuple(step for at, step in enumerate(steps) if at not in unseen)
 
 
@@ -131,7 +142,11 @@ def _length_of_error(steps: list[dis.Instruction], at: int) -> int:
     """So many of the instructions before make what is raised there; none if nothing is, or if it can be caught there."""
     if steps[at].opname != "RAISE_VARARGS" or any(step.opname in _CATCHES for step in steps):
         return 0
-    left = steps[at].arg or 0
+    return _length_before(steps, at, steps[at].arg or 0)
+
+
+def _length_before(steps: list[dis.Instruction], at: int, left: int) -> int:
+    """So many of the instructions before make so many values for the one there; none if what they are depends on something."""
     for count, step in enumerate(reversed(steps[:at]), 1):
         if left <= 0 or _jumps(step):
             return 0

@@ -225,8 +225,10 @@ def _is_made(value: Any) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _globals_of(written: types.CodeType) -> tuple[str, ...]:
-    named = {step.argval for step in instructions(written) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return tuple(sorted(named))
+    steps = instructions(written)
+    named = {step.argval for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    # A count of its traces is no reason to make it.
+    return tuple(sorted(named - {step.argval for step in steps if step.opname == "STORE_GLOBAL"}))
 
 
 def _given(function: Any) -> dict[str, Any]:

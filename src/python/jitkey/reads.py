@@ -172,7 +172,7 @@ class Reads:
             if len(known) >= PARTS:
                 known.clear()
             known[token] = number, Mark(part)
-        return f"<{array_text(part) if is_array(part) else type(part).__name__} {number}>"
+        return f"<{array_text(part) if is_array(part) else type(part).__name__} #{number}>"
 
 
 def _asked_as(name: str) -> str:
