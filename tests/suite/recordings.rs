@@ -68,6 +68,17 @@ pub(super) fn record(program: &str, version: &str) -> Explained {
     explained
 }
 
+/// What keeps a loop off the fast path, where its jaxpr is another, is no reason to compile: a carry's type is all that there is to mend.
+#[rstest]
+fn a_carry_of_another_type_is_one_thing_to_mend(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
+    let explained = record("carries_that_give_way", version);
+    let strong = &explained.calls[22];
+    let causes: Vec<_> = strong.advice.iter().flatten().map(|advice| advice.cause.as_str()).collect();
+    assert_eq!((causes, strong.further.len()), (vec!["weak-type-lost"], 0));
+    let saves: Vec<_> = explained.to_mend().iter().map(|it| (it.id.clone(), it.calls.clone(), it.saves)).collect();
+    assert!(saves.contains(&("weak-type-lost".to_owned(), vec![23], 1)), "{saves:?}");
+}
+
 #[rstest]
 #[case("optimizer_each_step", 3, "optimizer-made-anew")]
 #[case("none_gradients", 1, "none-in-an-optimizer-state")]
