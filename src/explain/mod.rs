@@ -252,7 +252,7 @@ impl ExplainedCall {
                 those.flat_map(|of| &of.differences).filter(|of| aspect(of) == aspect(found))
             };
             let beside = of(&[Layer::Trace, Layer::Lower, Layer::Compile]).count();
-            return beside == 0 && of(&[Layer::Dispatch]).count() > 0;
+            return found.is_of_the_placement() && beside == 0 && of(&[Layer::Dispatch]).count() > 0;
         }
         let is_traced = missed(&self.observed).contains(Layer::Trace);
         let main = self.explanation().filter(|main| main.layer == Layer::Dispatch && !is_traced);
