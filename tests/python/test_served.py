@@ -151,4 +151,4 @@ def test_what_takes_the_place_of_what_is_gone_is_another(tmp_path: pathlib.Path)
             step(jnp.ones(3)), step(jnp.ones(3))
     lines = [line for text in recording.file.read_text().splitlines() if "api" in (line := json.loads(text))]
     read = [one["call"]["reads"]["weights"] for one in whole(lines)]
-    assert read == [f"<float32[3] {1 + i // 2}>" for i in range(12)]
+    assert read == [f"<float32[3] #{1 + i // 2}>" for i in range(12)]
