@@ -116,7 +116,8 @@ class Reads:
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
         place, is_space = (wrapped.ref, name), is_namespace(value)
-        if (is_array(value) or type(value) in CONTAINERS) and not wrapped.reads_held(name):
+        is_whole = is_array(value) or (type(value) in CONTAINERS and wrapped.items(name) is None)
+        if is_whole and not wrapped.reads_held(name):
             if is_array(value):
                 return Seen(Mark(value), {}, ((name, f"<{type(value).__name__} {array_text(value)}>"),))
             return Seen(Mark(value), None, ((f"len({name})", str(len(value))),))
