@@ -243,7 +243,7 @@ impl ExplainedCall {
     }
 
     /// Whether one of the differences that matter keeps the call off the fast path and nothing else, where others beside it have it
-    /// lowered or compiled again.
+    /// lowered or compiled again. Of a loop whose jaxpr is another that is where a leaf lies, if no table below has it.
     #[must_use]
     pub fn costs_the_fast_path_alone(&self, found: &Difference) -> bool {
         if self.is_of_a_traced_loop() {

@@ -1,6 +1,8 @@
 //! What functions read from outside of their arguments, in recordings of real programs.
 
 use jitkey::explain::{Explained, ExplainedCall};
+use jitkey::report::explain::text;
+use jitkey::report::text::Style;
 use rstest::rstest;
 
 use super::common::NEWEST;
@@ -156,6 +158,9 @@ fn another_array_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str)
         changed("call 17 of weighted", "Weights.by: <float64[3] #2> was <float64[3] #1>"),
     ];
     assert_eq!(patterns("arrays_read", version), expected);
+    // Where it is stands below it, since no call that hits does.
+    let said = text(&record("arrays_read", version), Style::PLAIN);
+    assert!(said.contains("  projected (arrays_read.py:") && said.contains("), called at arrays_read.py:"), "{said}");
 }
 
 /// Of a dict it is what it is asked for: that it has no such key, or has it.

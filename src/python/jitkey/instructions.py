@@ -162,7 +162,7 @@ def _jumps(step: dis.Instruction) -> bool:
 
 def is_given_for_its_form(steps: Sequence[dis.Instruction | None], at: int, end: int) -> bool:
     """Whether what is loaded there and taken of it up to the end is the one thing that is given to a function which looks at its form
-    alone, or is mapped by such over all that is in it."""
+    alone, or is mapped by such over all that is in it; `full_like` is given what to fill it with as well."""
     *_, mapped, _, function = ("", "", "", *_before(steps, at))
     step, call = steps[at], steps[end + (function == "full_like")]
     if not isinstance(function, str) or function not in _LIKE or step is None or isinstance(step.argval, tuple):
