@@ -155,7 +155,7 @@ pub struct ExplainedCall {
     /// That its function was made as an earlier one, which is still there and was given the same first, and compiles the same again.
     #[serde(skip)]
     made_alike: Option<Difference>,
-    /// What else its body reads that was another when that program was traced.
+    /// What else it has that the program was not traced from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stale_beside: Vec<Difference>,
     /// What became of its repair when it was tried on the model, if it was.

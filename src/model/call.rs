@@ -123,8 +123,8 @@ impl Simulation<'_> {
                 let now = Ingredients { function, ..*whole };
                 stale = self.stale(program, served.is_new, &now, call.raises.as_deref());
                 if self.explains && stale.is_some() && !served.is_new {
-                    let also = Digest::of(&now);
-                    stale_beside = also.changes(self.digest(program)).filter(|it| Some(it) != stale.as_ref()).collect();
+                    stale_beside = Digest::of(&now).differences(self.digest(program));
+                    stale_beside.retain(|also| Some(also) != stale.as_ref());
                 }
             }
             match (call.via, served.program) {

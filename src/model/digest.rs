@@ -54,6 +54,14 @@ struct Seen {
     text: String,
 }
 
+impl Seen {
+    /// The difference from what stands in the same place.
+    fn unlike(&self, then: &Self) -> Difference {
+        let said = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
+        Difference::new(self.path.clone(), self.what, said(&then.text), said(&self.text))
+    }
+}
+
 impl Digest {
     /// What tracing sees of `call`.
     pub fn of(call: &Ingredients<'_>) -> Self {
@@ -101,17 +109,22 @@ impl Digest {
             Some(pair) => pair,
             None => lengths().and_then(|(now, then)| Some((now?, then?)))?,
         };
-        let said = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
-        Some(Difference {
-            path: now.path.clone(),
-            component: now.what.to_owned(),
-            before: said(&then.text),
-            after: said(&now.text),
-        })
+        Some(now.unlike(then))
+    }
+
+    /// All that a call sees which the program that serves it was not traced from; of trees of other nodes nothing but what objects
+    /// hold.
+    pub fn differences(&self, traced: &Self) -> Vec<Difference> {
+        let [all, then_all] = [self, traced].map(Self::all);
+        let pairs = || all.iter().zip(&then_all);
+        let has_same_nodes =
+            all.len() == then_all.len() && pairs().all(|(now, then)| (&now.path, now.what) == (&then.path, then.what));
+        let unlike = pairs().filter(|(now, then)| has_same_nodes && now != then).map(|(now, then)| now.unlike(then));
+        unlike.chain(self.changes(traced)).collect()
     }
 
     /// What the body reads of objects and that was another when it was traced.
-    pub fn changes<'d>(&'d self, traced: &'d Self) -> impl Iterator<Item = Difference> + 'd {
+    fn changes<'d>(&'d self, traced: &'d Self) -> impl Iterator<Item = Difference> + 'd {
         self.reads.iter().filter_map(|(path, now)| {
             let (_, then) = traced.reads.iter().find(|(known, then)| known == path && then != now)?;
             Some(Difference::new(path.clone(), CHANGED, then.clone(), now.clone()))

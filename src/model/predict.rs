@@ -61,7 +61,7 @@ pub struct Prediction {
     pub explanations: Vec<Explanation>,
     /// What the call has that the program which serves it was not traced from.
     pub stale: Option<Difference>,
-    /// What else its body reads that was another when that program was traced; empty unless asked for.
+    /// What else it has that the program was not traced from; empty unless asked for.
     pub stale_beside: Vec<Difference>,
 }
 

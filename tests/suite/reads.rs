@@ -274,3 +274,19 @@ fn a_setting_that_is_changed_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &s
     ];
     assert_eq!(patterns("settings_changed", version), expected);
 }
+
+/// What is static is found by `==`, and each of several equal values of other types is a hazard, in statics and in the data of nodes.
+#[rstest]
+fn all_that_is_equal_and_another_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let stale = |calls: &str, what: &str| {
+        format!("stale-hit: {calls} hit a program that was traced from something else - {what}.")
+    };
+    let expected = [
+        stale("calls 2 and 3 of step", "static value at rate: True was 1"),
+        stale("call 3 of step", "static value at shift: 2.0 was 2"),
+        stale("call 5 of of_module", "aux data at module.by: True was 1"),
+        stale("call 5 of of_module", "aux data at module.shift: -0.0 was 0.0"),
+        stale("call 8 of of_node", "aux data at node.sizes: (1.0, 2) was (1, 2)"),
+    ];
+    assert_eq!(patterns("equal_values", version), expected);
+}

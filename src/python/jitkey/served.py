@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jax._src.array import ArrayImpl
@@ -19,11 +19,20 @@ ENTRIES = 16
 LOOKED_AT = 64
 """Of so many calls that are served one is looked at all the same, and described if it is another one."""
 
-Parts = tuple[list[Any], Hashable]
-"""The leaves that a call is given, and what else an entry has of it."""
 
-Given = tuple[list[Any], Hashable, Hashable]
-"""The leaves that a call is given, their structure, and what is said of those that are none of an aval."""
+class Given(NamedTuple):
+    """What a call is given."""
+
+    leaves: list[Any]
+    structure: Hashable
+    others: Hashable
+    """What is said of the leaves that are none of an aval, and of what is static."""
+    data: tuple[Hashable, ...]
+    """What is said of the data of nodes, which the structure doesn't tell apart."""
+
+
+Parts = tuple[Given, Hashable]
+"""What a call is given, and what an entry has of it besides its leaves."""
 
 
 class FastPath:
@@ -47,16 +56,17 @@ class FastPath:
         return self._entries.after(self.before, self._count(), self._parts, is_served=is_served)
 
     def is_of_arrays(self, entry: int) -> bool:
-        """Whether the entry serves arrays of jax's alone, so that nothing else is to be said of a call's leaves."""
+        """Whether the entry serves arrays of jax's alone, so that nothing else is to be said of a call's leaves and their structure."""
         return entry in self._entries.of_arrays
 
     def leaves(self) -> list[Any]:
         """Those that the call is given."""
-        return self._of_call()[0]
+        return self._of_call().leaves
 
     def others(self) -> Hashable:
-        """What is said of the leaves that are none of an aval."""
-        return self._of_call()[2]
+        """What is said of the leaves that are none of an aval, of what is static, and of the data of nodes."""
+        given = self._of_call()
+        return given.others, given.data
 
     def _of_call(self) -> Given:
         if self._given is None:
@@ -64,8 +74,8 @@ class FastPath:
         return self._given
 
     def _parts(self) -> Parts:
-        leaves, structure, others = self._of_call()
-        return leaves, (structure, others, trace_context())
+        given = self._of_call()
+        return given, (given.structure, given.others, trace_context())
 
 
 class Entries:
@@ -105,18 +115,18 @@ class Entries:
         return self._add(parts) if not is_served and size == before + 1 else None
 
     def _add(self, parts: Callable[[], Parts]) -> int:
-        leaves, others = parts()
+        given, others = parts()
         entry = next(self._numbers)
-        self._told.setdefault(others, _Told()).add(list(map(_look, leaves)), entry)
-        if all(type(leaf) is ArrayImpl for leaf in leaves):
+        self._told.setdefault(others, _Told()).add(list(map(_look, given.leaves)), entry)
+        if not given.data and all(type(leaf) is ArrayImpl for leaf in given.leaves):
             self.of_arrays.add(entry)
         self._known.append(entry)
         return entry
 
     def _find(self, parts: Callable[[], Parts]) -> int | None:
-        leaves, others = parts()
+        given, others = parts()
         told = self._told.get(others)
-        return None if told is None else told.find(leaves)
+        return None if told is None else told.find(given.leaves)
 
 
 class _Told:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import weakref
+from collections.abc import Hashable
 from typing import Any
 
 import jax
@@ -11,10 +13,11 @@ from jax._src import config as jax_config
 from jax._src.array import ArrayImpl
 
 from .errors import Unsupported
-from .known import Alike, Signature, is_known_by_type
+from .known import KNOWN, Alike, Signature, is_known_by_type
 from .objects import Objects
 from .seen import Said
 from .served import FastPath, Given
+from .source import compared, stored
 from .surroundings import Surroundings
 from .texts import is_plain
 from .wrappers import Wrapper
@@ -28,20 +31,62 @@ def twice(leaves: list[Any]) -> set[int]:
     return {key for key, count in counts.items() if count > 1}
 
 
+def _numbers_in(treedef: Any) -> list[Hashable]:
+    """What is said of the numbers in the data of nodes, in their order."""
+    said: list[Hashable] = []
+    nodes = [treedef]
+    while nodes:
+        node = nodes.pop()
+        made = node.node_data()
+        if made is not None:
+            _add_numbers(made[1], said)
+            nodes += [child for child in node.children() if child.num_nodes > child.num_leaves]
+    return said
+
+
+def _add_numbers(data: Any, said: list[Hashable]) -> None:
+    kind: Any = type(data)
+    if kind is int or kind is bool:
+        said.append(kind)
+    elif kind is tuple or kind is list:
+        for part in data:
+            if type(part) is not str:
+                _add_numbers(part, said)
+    elif kind is dict:
+        _add_numbers(list(data.values()), said)
+    elif kind is float or kind is complex or isinstance(data, np.generic):
+        said.append((kind, repr(data)))
+    elif fields := _compared(kind):
+        _add_numbers([stored(data, name) for name in fields], said)
+
+
+_fields: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
+
+
+def _compared(made: type) -> tuple[str, ...]:
+    """The fields at which `==` looks, of what is compared by these."""
+    fields = _fields.get(made)
+    if fields is None:
+        fields = _fields[made] = tuple(sorted(compared(made)))
+    return fields
+
+
 class Signatures:
     """Of calls, by the names of `objects` and what surrounds them."""
 
     def __init__(self, objects: Objects, surroundings: Surroundings) -> None:
         self._objects, self._surroundings = objects, surroundings
         self._alike = Alike()
+        self._has_numbers: dict[int, bool] = {}
+        """By the hash of a structure whether it has numbers in the data of its nodes; one that is equal has them, too."""
 
     def of_call(self, what: Any, wrapped: Wrapper, args: Any, kwargs: Any) -> Signature | None:
         """That of a call by all that it is given; None if it can't be said quickly."""
         try:
-            leaves, treedef, others = self.given(wrapped, args, kwargs)
+            leaves, treedef, *others = self.given(wrapped, args, kwargs)
             arrays = self._alike.arrays(what, [leaf for leaf in leaves if type(leaf) is ArrayImpl])
             beside = self._surroundings.beside_as_it_stands()
-            return what, len(args), tuple(kwargs), treedef, others, arrays, jax_config.trace_context(), beside
+            return what, len(args), tuple(kwargs), treedef, *others, arrays, jax_config.trace_context(), beside
         except Exception:  # Flattening, comparing and hashing run the program's own code.
             return None
 
@@ -75,7 +120,20 @@ class Signatures:
             # `jax.jit` is given numbers as arrays: their values are none of its key.
             by_type = not wrapped.is_partition
             others += tuple(ArrayImpl if type(leaf) is ArrayImpl else self._of_leaf(leaf, by_type=by_type) for leaf in leaves)
-        return leaves, treedef, others
+        return Given(leaves, treedef, others, self._of_data(treedef))
+
+    def _of_data(self, treedef: Any) -> tuple[Hashable, ...]:
+        """What tells the numbers in the data of nodes from equal ones: 1 from True, 0.0 from -0.0."""
+        key = hash(treedef)
+        has_numbers = self._has_numbers.get(key)
+        if has_numbers is False:
+            return ()
+        numbers = tuple(_numbers_in(treedef))
+        if has_numbers is None:
+            if len(self._has_numbers) >= KNOWN:
+                self._has_numbers.clear()
+            self._has_numbers[key] = bool(numbers)
+        return numbers
 
     def _of_statics(self, wrapped: Wrapper, args: Any, kwargs: Any) -> tuple[Any, ...]:
         return tuple(map(self._of_leaf, wrapped.static_values(args, kwargs)))
