@@ -290,3 +290,20 @@ fn all_that_is_equal_and_another_is_a_hazard(#[values(NEWEST, "0.4.30")] version
     ];
     assert_eq!(patterns("equal_values", version), expected);
 }
+
+/// A container of arrays is told by what it holds, however a function goes through it.
+#[rstest]
+fn a_container_of_arrays_that_is_changed_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let of = |call: usize, function: &str, holder: &str, class: &str| {
+        changed(&format!("call {call} of {function}"), &format!("{holder}: <{class} #2> was <{class} #1>"))
+    };
+    let expected = [
+        of(13, "of_list", "weights", "list"),
+        of(14, "of_tree", "params", "dict"),
+        of(15, "of_queue", "queue", "deque"),
+        of(16, "of_pair", "pair", "tuple"),
+        of(17, "of_values", "ordered", "OrderedDict"),
+        of(18, "of_counts", "counts", "dict"),
+    ];
+    assert_eq!(patterns("containers_read", version), expected);
+}

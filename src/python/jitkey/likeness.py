@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import functools
+import itertools
 import types
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -25,6 +29,14 @@ BYTES = 1 << 14
 
 _ATOMS = (complex, bytes, range, float, np.generic, np.dtype)
 """Classes of what is told by its text."""
+
+
+_SEQUENCES = (list, collections.deque)
+_MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict)
+"""Containers of which what is in them stands in an order."""
+
+ARRAYS = 4096
+"""So many arrays are known, at most."""
 
 
 class _TooMuch(Exception):
@@ -76,6 +88,9 @@ def likeness(value: Any) -> str | int:
 def contents(array: Any) -> str | None:
     """A text that is the same for arrays of one class and type that hold the same, and doesn't say what. None if that isn't looked at: it
     is much, is spread over devices or computed still, has a class of the program's, or is gone."""
+    known = _contents.get(id(array))
+    if known is not None and known[0]() is array and not array.is_deleted():
+        return known[1]
     try:
         held: Any = array
         if issubclass(type(array), jax.Array):
@@ -86,9 +101,18 @@ def contents(array: Any) -> str | None:
             held = np.asarray(held.addressable_data(0))
         if type(held) is not np.ndarray or held.nbytes > BYTES or held.dtype.hasobject:
             return None
-        return f"{type(array).__name__} {array_text(array)} {getattr(array, 'weak_type', False)} {hash(held.tobytes())}"
+        text = f"{type(array).__name__} {array_text(array)} {getattr(array, 'weak_type', False)} {hash(held.tobytes())}"
+        if type(array) is ArrayImpl:
+            if len(_contents) >= ARRAYS:
+                _contents.clear()
+            _contents[id(array)] = weakref.ref(array), text
+        return text
     except Exception:  # Its buffer was deleted, or a tracer stands for it.
         return None
+
+
+_contents: dict[int, tuple[Callable[[], Any], str]] = {}
+"""What was said of arrays that can't be changed in their place, by their ids."""
 
 
 def _look_into(value: Any, said: list[str], known: dict[int, Any]) -> None:
@@ -125,10 +149,10 @@ def _parts(value: Any) -> list[Any] | None:
         return [value.__func__, value.__self__]
     if made is functools.partial:
         return [value.func, value.args, value.keywords]
-    if made is list or issubclass(made, tuple):
-        return list((list if made is list else tuple).__iter__(value))
-    if made is dict:
-        return [part for item in value.items() for part in item]
+    if made in _SEQUENCES or issubclass(made, tuple):
+        return list(itertools.islice((made if made in _SEQUENCES else tuple).__iter__(value), LOOKED_AT))
+    if made in _MAPPINGS:
+        return [part for item in itertools.islice(value.items(), LOOKED_AT) for part in item]
     if _is_of_fields(made):
         return [stored(value, field.name, NOTHING) for field in dataclasses.fields(made) if field.compare]
     return None

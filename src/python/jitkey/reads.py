@@ -16,7 +16,7 @@ from .changing import is_settable
 from .equality import hash_of, overlooks
 from .graphs import is_graph
 from .instructions import IS_NONE, IS_THERE
-from .likeness import contents, is_made, likeness
+from .likeness import LOOKED_AT, contents, is_made, likeness
 from .objects import is_open
 from .parameters import names_of
 from .seen import Like, Mark, Met, Said, Seen, marked
@@ -125,7 +125,7 @@ class Reads:
         if taken is None:
             # Of a class or a module only what is taken of it can be another.
             said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
-            return Seen(marked(value), None if type(value) in CONTAINERS else {}, said)
+            return Seen(marked(value), None if _can_change(value) else {}, said)
         seen = self._of_object(value, taken, name, place, is_identity=True)
         more = () if is_space else self._of_class(name, value, place, is_said=seen.said != ())
         return dataclasses.replace(seen, said=seen.said + more)
@@ -155,7 +155,7 @@ class Reads:
                 # Those that are equal are one to a key.
                 where = (type(value), hash_of(value)) if is_overlooked else place
                 said.append((_asked_as(name), named or self._text((where, path), part)))
-                is_settled = is_settled and type(part) not in CONTAINERS and not path.endswith(("__len__", IS_THERE))
+                is_settled = is_settled and not _can_change(part) and not path.endswith(("__len__", IS_THERE))
         return Seen(marked(value), met if is_settled else None, tuple(said))
 
     def _text(self, place: Hashable, part: Any) -> str:
@@ -257,6 +257,11 @@ def _named(part: Any) -> str | None:
     return None if called is None else f"<{called}>"
 
 
+def _can_change(part: Any) -> bool:
+    """Whether it is a container that can be changed in its place, or holds one."""
+    return type(part) in CONTAINERS or (type(part) is tuple and any(map(_can_change, part[:LOOKED_AT])))
+
+
 def _token(part: Any) -> Any:
     """What is the same for as long as a part of an object is; that of an object that is none of Python's own is its identity."""
     if part is ABSENT:
@@ -271,5 +276,4 @@ def _token(part: Any) -> Any:
         return type(part), text
     if is_array(part):
         return contents(part) or id(part)
-    is_alike = is_made(part) or (type(part) in (list, dict) and holds_only(is_made, part, WITHIN, ITEMS))
-    return likeness(part) if is_alike else id(part)
+    return likeness(part) if is_made(part) or type(part) in (*CONTAINERS, tuple) else id(part)
