@@ -307,3 +307,20 @@ fn a_container_of_arrays_that_is_changed_is_a_hazard(#[values(NEWEST, "0.4.30")]
     ];
     assert_eq!(patterns("containers_read", version), expected);
 }
+
+/// What a function's helpers read is read by it, wherever they are written.
+#[rstest]
+fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("calls 3, 4, 5, 6, 7 and 8 of step", "rate: 0.2 was 0.1"),
+        changed("calls 4, 5, 6, 7, 8 and 9 of step", "layers.SCALE: 2.0 was 1.0"),
+        changed("calls 5, 6, 7, 8 and 9 of step", "config.gain: 2.0 was 1.0"),
+        changed("calls 6, 7 and 8 of step", "table[0]: 5.0 was 1.0"),
+        changed("calls 7, 8 and 9 of step", "scaled.by[0]: 4.0 was 3.0"),
+        changed("calls 8 and 9 of step", "layers.Settings.gain: 4.0 was 1.0"),
+        changed("call 9 of step", "penalty: <function #2> was <function #1>"),
+    ];
+    let found = patterns("helpers_read", version);
+    let found: Vec<_> = found.iter().filter(|it| it.starts_with("unseen-attribute")).collect();
+    assert_eq!(found, expected.iter().collect::<Vec<_>>());
+}

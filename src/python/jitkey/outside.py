@@ -4,6 +4,7 @@ for."""
 from __future__ import annotations
 
 import collections
+import dataclasses
 import enum
 import functools
 import itertools
@@ -12,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .instructions import functions_in, instructions, is_given_for_its_form, takes_its_form
+from .instructions import functions_in, instructions, is_given_for_its_form, is_given_to_a_callback, takes_its_form
 from .likeness import is_made
 from .settings import is_namespace
 from .source import (
@@ -43,6 +44,9 @@ LOOKED_AT = 128
 
 ITEMS = 8
 """So many items of a list are."""
+
+READERS, VARIABLES = 64, 64
+"""So many functions that a function reads are looked into for what they read, and so many variables are known of all of them."""
 
 
 class Outside:
@@ -109,37 +113,75 @@ class Outside:
             del self._numbers[key]
 
 
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """One that functions read."""
+
+    name: str
+    codes: frozenset[types.CodeType]
+    """Of the functions that read it by that name."""
+
+
 class Variables:
-    """What the Python function under a call reads by its name, of what is around it and of its module, and doesn't set itself: values
-    that can be told from other ones, the program's functions among them, and no modules, nor what libraries define."""
+    """What the Python function under a call reads by its name, of what is around it and of its module, and doesn't set itself, and what
+    the program's functions read that it reads so: values that can be told from other ones, these functions among them, and no modules,
+    nor what libraries define. One of another module, or around another function, has the name of that before its own."""
 
     def __init__(self, function: Any) -> None:
-        inner = body(function)
         self.names: tuple[str, ...] = ()
-        self._of_module: list[str] = []
-        self._cells: list[int] = []
+        self.of: dict[str, Variable] = {}
+        self._places: list[tuple[weakref.ref[types.FunctionType], str | int]] = []
+        """The functions that have them, with the names of those of their modules and the numbers of the cells of others."""
+        inner = body(function)
         if type(inner) is not types.FunctionType or not is_program(inner.__code__):
             return
-        self._function = weakref.ref(inner)
-        of_module, free = _variables_of(inner.__code__)
-        self._of_module = [name for name in sorted(of_module) if _is_value(name, inner.__globals__.get(name, NOTHING))]
-        held = closed_over(inner)
-        around = enumerate(inner.__code__.co_freevars)
-        self._cells = [i for i, name in around if name in free and _is_value(name, held.get(name, NOTHING))]
-        self.names = (*self._of_module, *(inner.__code__.co_freevars[i] for i in self._cells))
+        for reader in _readers(inner):
+            of_module, free, _ = _variables_of(reader.__code__)
+            module = "" if reader.__globals__ is inner.__globals__ else f"{reader.__module__.rpartition('.')[2]}."
+            around = "" if reader is inner else f"{reader.__name__}."
+            values, held = reader.__globals__, closed_over(reader)
+            cells = [(i, name) for i, name in enumerate(reader.__code__.co_freevars) if name in free]
+            found: list[tuple[str, str, str | int]] = []
+            found += [(f"{module}{name}", name, name) for name in sorted(of_module) if _is_value(name, values.get(name, NOTHING))]
+            found += [(f"{around}{name}", name, i) for i, name in cells if _is_value(name, held.get(name, NOTHING))]
+            for said, name, place in found:
+                known = self.of.get(said)
+                if known is None and len(self.of) < VARIABLES:
+                    self._places.append((weakref.ref(reader), place))
+                    known = Variable(name, frozenset())
+                if known is not None:
+                    self.of[said] = Variable(name, known.codes | {reader.__code__})
+        self.names = (*self.of,)
 
     def now(self) -> list[Any]:
         """What they are now; `NOTHING` where there is none."""
-        inner = self._function()
-        if inner is None:
-            return [NOTHING for _ in self.names]
-        values = [inner.__globals__.get(name, NOTHING) for name in self._of_module]
-        for i in self._cells:
-            try:
-                values.append((inner.__closure__ or ())[i].cell_contents)
-            except ValueError:  # It was deleted.
+        values = []
+        for held, place in self._places:
+            reader = held()
+            if reader is None:
                 values.append(NOTHING)
+            elif isinstance(place, str):
+                values.append(reader.__globals__.get(place, NOTHING))
+            else:
+                try:
+                    values.append((reader.__closure__ or ())[place].cell_contents)
+                except ValueError:  # It was deleted.
+                    values.append(NOTHING)
         return values
+
+
+def _readers(function: types.FunctionType) -> list[types.FunctionType]:
+    """A function, and those of the program that it reads by their names, and these, but for what is only given to a callback."""
+    found = [function]
+    for reader in found:
+        of_module, free, later = _variables_of(reader.__code__)
+        held = closed_over(reader)
+        named = [*(reader.__globals__.get(name) for name in sorted(of_module - later)), *(held.get(name) for name in sorted(free - later))]
+        for inner in map(body, named):
+            is_new = type(inner) is types.FunctionType and not any(inner is one for one in found)
+            if is_new and is_of_program(inner.__code__.co_filename) and len(found) < READERS:
+                found.append(inner)
+    return found
 
 
 def _is_value(name: str, value: Any) -> bool:
@@ -156,9 +198,11 @@ def _is_value(name: str, value: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of what code reads of its module, and of what is around it; without what it sets: a count of its traces, say."""
+def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The names of what code reads of its module, and of what is around it, without what it sets: a count of its traces, say; and of
+    what it only gives to callbacks."""
     of_module, free, its_own, left = set[str](), set[str](), set[str](), [written]
+    now, later = set[str](), set[str]()
     while left:
         one = left.pop()
         left += functions_in(one)
@@ -168,10 +212,11 @@ def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[st
             is_form = is_given_for_its_form(padded, at, at + 1) or takes_its_form(following)
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not is_form:
                 (free if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
+                (later if is_given_to_a_callback(padded, at) else now).add(step.argval)
             elif step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
                 its_own.add(step.argval)
     # What is in a cell of its own is none from around.
-    return frozenset(of_module - its_own), frozenset(free.intersection(written.co_freevars) - its_own)
+    return frozenset(of_module - its_own), frozenset(free.intersection(written.co_freevars) - its_own), frozenset(later - now)
 
 
 def _known_by(value: Any) -> Any:

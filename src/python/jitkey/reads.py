@@ -189,7 +189,7 @@ def _taken_of(wrapped: Wrapper, name: str, value: Any) -> tuple[str, ...] | None
     if type(value) in CONTAINERS:
         return wrapped.items(name)
     is_object = is_namespace(value) or (held_by(value) is not None and not is_array(value))
-    return (wrapped.reads(Owner(value, is_identity=True, parameter=name)) or None) if is_object else None
+    return (wrapped.taken_of(name, type(value)) or None) if is_object else None
 
 
 def _parameters(wrapped: Wrapper, args: Any, kwargs: Any) -> list[str]:

@@ -115,16 +115,27 @@ class Wrapper:
             known[key] = tuple(sorted(names if owner.is_identity else names - compared(made)))
         return known[key]
 
+    def taken_of(self, name: str, made: type) -> tuple[str, ...]:
+        """The attributes that the functions under the call take of the variable, an object of that class."""
+        known = self.known_reads.setdefault(made, {})
+        key = f" {name}", True
+        if key not in known:
+            variable = self.variables.of[name]
+            known[key] = tuple(sorted(attributes(variable.codes, made, variable.name)))
+        return known[key]
+
     def items(self, name: str) -> tuple[str, ...] | None:
-        """The items that the functions under the call take of the container that they call so; None if they take all of it."""
+        """The items that the functions under the call take of the variable, a container; None if they take all of it."""
         if name not in self.known_items:
-            self.known_items[name] = items(self.codes, name)
+            variable = self.variables.of[name]
+            self.known_items[name] = items(variable.codes, variable.name)
         return self.known_items[name]
 
     def reads_held(self, name: str) -> bool:
-        """Whether the functions under the call take what an array or a container holds that they call so."""
+        """Whether the functions under the call take what the variable holds, an array or a container."""
         if name not in self.known_held:
-            self.known_held[name] = is_held_read(self.codes, name)
+            variable = self.variables.of[name]
+            self.known_held[name] = is_held_read(variable.codes, variable.name)
         return self.known_held[name]
 
     @functools.cached_property

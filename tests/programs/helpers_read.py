@@ -1,0 +1,92 @@
+"""A step whose helpers read variables, of its module, of another one and around them, which change."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from parts import layers
+from parts.layers import dense, log
+
+rate = 0.1
+table = [1.0, 2.0]
+hosts = {"calls": 0}
+factors = [3.0]
+
+
+@dataclasses.dataclass
+class Config:
+    """What one helper reads, and what none does."""
+
+    gain: float = 1.0
+    steps: int = 0
+
+
+config = Config()
+
+
+def penalty(param):
+    return rate * (param**2).sum() * table[0]
+
+
+def make(by):
+    def scaled(x):
+        return x * by[0]
+
+    return scaled
+
+
+scaled = make(factors)
+
+
+def count(x):
+    hosts["calls"] += 1
+
+
+@jax.jit
+def jitted(param):
+    return param * config.gain
+
+
+def loss(param, x):
+    jax.debug.callback(count, x)
+    return (dense(param, x) + scaled(jitted(param))).sum() + penalty(param)
+
+
+@jax.jit
+def step(param, x):
+    value, gradient = jax.value_and_grad(loss)(param, x)
+    jax.debug.callback(log, value)
+    return param - gradient
+
+
+def run():
+    step(x, x).block_until_ready()
+    jax.effects_barrier()
+
+
+x = jnp.ones(3)
+run()
+# What no helper reads, or a callback alone.
+config.steps, layers.VERBOSE, hosts["calls"], table[1] = 3, 2, 9, 8.0
+run()
+rate = 0.2
+run()
+layers.SCALE = 2.0
+run()
+config.gain = 2.0
+run()
+table[0] = 5.0
+run()
+factors[0] = 4.0
+run()
+layers.Settings.gain = 4.0
+run()
+
+
+def penalty(param):
+    return 0.0
+
+
+run()
+step(jnp.ones(4), jnp.ones(4))
+jax.effects_barrier()
