@@ -1,6 +1,7 @@
 """A step whose helpers read variables, of its module, of another one and around them, which change."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -90,3 +91,36 @@ def penalty(param):
 run()
 step(jnp.ones(4), jnp.ones(4))
 jax.effects_barrier()
+
+gain = 1.0
+
+
+class Base:
+    def scaled(self, x):
+        return x * gain
+
+
+class Trainer(Base):
+    """Its methods, one of them of a base, read what is of the module."""
+
+    def __init__(self):
+        self.step = jax.jit(self.loss)
+
+    def loss(self, x):
+        return self.scaled(x)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def of_static(self, x):
+        return self.loss(x)
+
+
+class Called:
+    """An object that is jitted itself."""
+
+    def __call__(self, x):
+        return x * gain
+
+
+trainer, called = Trainer(), jax.jit(Called())
+for gain in (1.0, 2.0):
+    trainer.step(x), trainer.of_static(x), called(x)

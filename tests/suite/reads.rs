@@ -308,7 +308,7 @@ fn a_container_of_arrays_that_is_changed_is_a_hazard(#[values(NEWEST, "0.4.30")]
     assert_eq!(patterns("containers_read", version), expected);
 }
 
-/// What a function's helpers read is read by it, wherever they are written.
+/// What a function's helpers read is read by it, wherever they are written, and the methods of its class.
 #[rstest]
 fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
@@ -319,6 +319,9 @@ fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
         changed("calls 7, 8 and 9 of step", "scaled.by[0]: 4.0 was 3.0"),
         changed("calls 8 and 9 of step", "layers.Settings.gain: 4.0 was 1.0"),
         changed("call 9 of step", "penalty: <function #2> was <function #1>"),
+        changed("call 14 of loss", "gain: 2.0 was 1.0"),
+        changed("call 15 of of_static", "gain: 2.0 was 1.0"),
+        changed("call 16 of Called", "gain: 2.0 was 1.0"),
     ];
     let found = patterns("helpers_read", version);
     let found: Vec<_> = found.iter().filter(|it| it.starts_with("unseen-attribute")).collect();

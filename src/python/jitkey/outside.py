@@ -11,7 +11,7 @@ import itertools
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .instructions import functions_in, instructions, is_given_for_its_form, is_given_to_a_callback, takes_its_form
 from .likeness import is_made
@@ -33,7 +33,7 @@ from .source import (
     positional,
     stored,
 )
-from .taken import attributes, first_of
+from .taken import attributes, first_of, method_of
 from .texts import CONTAINERS, PARTS, TEXT, array_text, is_array, is_plain, short, value_text
 
 ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -132,17 +132,20 @@ class Variables:
         self.of: dict[str, Variable] = {}
         self._places: list[tuple[weakref.ref[types.FunctionType], str | int]] = []
         """The functions that have them, with the names of those of their modules and the numbers of the cells of others."""
-        inner = body(function)
-        if type(inner) is not types.FunctionType or not is_program(inner.__code__):
+        inner, made = body(function), type(function.__self__) if type(function) is types.MethodType else None
+        if type(inner) is not types.FunctionType:
+            # An object that is called.
+            inner, made = method_of(type(inner), "__call__"), type(inner)
+        if inner is None or not is_program(inner.__code__):
             return
-        for reader in _readers(inner):
-            of_module, free, _ = _variables_of(reader.__code__)
+        for reader in _readers(inner, made):
+            names = _names_in(reader.__code__)
             module = "" if reader.__globals__ is inner.__globals__ else f"{reader.__module__.rpartition('.')[2]}."
             around = "" if reader is inner else f"{reader.__name__}."
             values, held = reader.__globals__, closed_over(reader)
-            cells = [(i, name) for i, name in enumerate(reader.__code__.co_freevars) if name in free]
+            cells = [(i, name) for i, name in enumerate(reader.__code__.co_freevars) if name in names.around]
             found: list[tuple[str, str, str | int]] = []
-            found += [(f"{module}{name}", name, name) for name in sorted(of_module) if _is_value(name, values.get(name, NOTHING))]
+            found += [(f"{module}{name}", name, name) for name in sorted(names.of_module) if _is_value(name, values.get(name, NOTHING))]
             found += [(f"{around}{name}", name, i) for i, name in cells if _is_value(name, held.get(name, NOTHING))]
             for said, name, place in found:
                 known = self.of.get(said)
@@ -170,18 +173,34 @@ class Variables:
         return values
 
 
-def _readers(function: types.FunctionType) -> list[types.FunctionType]:
-    """A function, and those of the program that it reads by their names, and these, but for what is only given to a callback."""
+def _readers(function: types.FunctionType, made: type | None) -> list[types.FunctionType]:
+    """A function, the program's functions that it reads by their names, and these, but for what is only given to a callback; and the
+    methods of their classes that they name: of `made`, if it is a method of that."""
     found = [function]
     for reader in found:
-        of_module, free, later = _variables_of(reader.__code__)
-        held = closed_over(reader)
-        named = [*(reader.__globals__.get(name) for name in sorted(of_module - later)), *(held.get(name) for name in sorted(free - later))]
-        for inner in map(body, named):
+        names, held = _names_in(reader.__code__), closed_over(reader)
+        read: list[Any] = [reader.__globals__.get(name) for name in sorted(names.of_module - names.later)]
+        read += [held.get(name) for name in sorted(names.around - names.later)]
+        holder = made if reader is function and made is not None else _class_of(reader)
+        if holder is not None:
+            read += [method_of(holder, name) for name in sorted(names.attributes)]
+        for inner in map(body, read):
             is_new = type(inner) is types.FunctionType and not any(inner is one for one in found)
             if is_new and is_of_program(inner.__code__.co_filename) and len(found) < READERS:
                 found.append(inner)
     return found
+
+
+def _class_of(function: types.FunctionType) -> type | None:
+    """The class in whose body a function is written, if its module has that."""
+    held: Any = function.__globals__
+    made = None
+    for name in function.__qualname__.split(".")[:-1]:
+        made = held.get(name)
+        if not isinstance(made, type):
+            return None
+        held = vars(made)
+    return made
 
 
 def _is_value(name: str, value: Any) -> bool:
@@ -197,12 +216,21 @@ def _is_value(name: str, value: Any) -> bool:
     return is_open or is_made(value) or type(value) is tuple or is_plain(value) or is_array(value) or type(value) in CONTAINERS
 
 
+class _Names(NamedTuple):
+    """Those that code reads."""
+
+    of_module: frozenset[str]
+    around: frozenset[str]
+    later: frozenset[str]
+    """What it only gives to callbacks, of either."""
+    attributes: frozenset[str]
+
+
 @functools.lru_cache(maxsize=1024)
-def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The names of what code reads of its module, and of what is around it, without what it sets: a count of its traces, say; and of
-    what it only gives to callbacks."""
-    of_module, free, its_own, left = set[str](), set[str](), set[str](), [written]
-    now, later = set[str](), set[str]()
+def _names_in(written: types.CodeType) -> _Names:
+    """Without what the code sets: a count of its traces, say."""
+    of_module, around, its_own, attributes = set[str](), set[str](), set[str](), set[str]()
+    now, later, left = set[str](), set[str](), [written]
     while left:
         one = left.pop()
         left += functions_in(one)
@@ -211,12 +239,15 @@ def _variables_of(written: types.CodeType) -> tuple[frozenset[str], frozenset[st
         for at, (step, following) in enumerate(zip(steps, padded[1:], strict=True)):
             is_form = is_given_for_its_form(padded, at, at + 1) or takes_its_form(following)
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not is_form:
-                (free if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
+                (around if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
                 (later if is_given_to_a_callback(padded, at) else now).add(step.argval)
             elif step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
                 its_own.add(step.argval)
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                attributes.add(step.argval)
     # What is in a cell of its own is none from around.
-    return frozenset(of_module - its_own), frozenset(free.intersection(written.co_freevars) - its_own), frozenset(later - now)
+    around = around.intersection(written.co_freevars)
+    return _Names(*map(frozenset, (of_module - its_own, around - its_own, later - now, attributes)))
 
 
 def _known_by(value: Any) -> Any:

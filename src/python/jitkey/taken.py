@@ -374,11 +374,20 @@ def _method(made: type, name: str) -> types.CodeType | None:
     return _code_of(of_class(made, name))
 
 
+def method_of(made: type, name: str) -> types.FunctionType | None:
+    """The class's method, or what its property calls."""
+    return _function_of(of_class(made, name))
+
+
 def _code_of(found: Any) -> types.CodeType | None:
     """The code of what stands in a class."""
+    inner = _function_of(found)
+    return None if inner is None else inner.__code__
+
+
+def _function_of(found: Any) -> types.FunctionType | None:
     # Up to equinox 0.11 the class of a Module has its methods inside of something of its own.
     held = stored(found, "__func__", stored(found, "method", found))
     inner = found.fget if isinstance(found, property) else body(held)
-    written = inner.__code__ if isinstance(inner, types.FunctionType) else None
     # What Python's own classes keep in their objects is no setting: a logger knows which levels it was asked for.
-    return None if written is None or is_of_python(written.co_filename) else written
+    return inner if isinstance(inner, types.FunctionType) and not is_of_python(inner.__code__.co_filename) else None
