@@ -327,3 +327,13 @@ fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let found: Vec<_> = found.iter().filter(|it| it.starts_with("unseen-attribute")).collect();
     assert_eq!(found, expected.iter().collect::<Vec<_>>());
 }
+
+/// What functions fill themselves is nothing that they read, and what is added under another key is none of what they look up.
+#[rstest]
+fn a_memory_that_grows_is_no_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("call 7 of small", "registry: <dict #2> was <dict #1>"),
+        changed("call 10 of noisy", "state['seed']: 2 was 1"),
+    ];
+    assert_eq!(patterns("memories", version), expected);
+}

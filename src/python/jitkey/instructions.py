@@ -238,6 +238,18 @@ def sets_an_item(steps: list[dis.Instruction | None]) -> bool:
     return False
 
 
+def gets_an_item(steps: list[dis.Instruction | None]) -> bool:
+    """Whether the instructions after a container was loaded take an item of it, once all of its key is there."""
+    depth = 1
+    for step in itertools.islice(steps, KEY):
+        if step is None or depth < 1 or _jumps(step):
+            return False
+        if is_subscript(step) and depth == 2:
+            return True
+        depth += dis.stack_effect(step.opcode, step.arg, jump=False)
+    return False
+
+
 def constant_of(step: dis.Instruction | None) -> str | int | None:
     """The text or number that an instruction loads."""
     if step is None or step.opname not in ("LOAD_CONST", "LOAD_SMALL_INT") or type(step.argval) not in (str, int):

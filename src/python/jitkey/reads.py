@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import re
 import types
 from collections.abc import Hashable
@@ -19,10 +20,10 @@ from .instructions import IS_NONE, IS_THERE
 from .likeness import LOOKED_AT, contents, is_made, likeness
 from .objects import is_open
 from .parameters import names_of
-from .seen import Like, Mark, Met, Said, Seen, marked
+from .seen import LEVELS, Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function
-from .taken import ABSENT, at, first_of, held_in, read_by
+from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .wrappers import Held, Wrapper
 
@@ -48,6 +49,8 @@ class Reads:
     def __init__(self) -> None:
         self._parts: dict[Hashable, dict[Any, tuple[int, Mark]]] = {}
         """The numbers of what places have held."""
+        self._states: dict[Hashable, dict[int, dict[Any, Any]]] = {}
+        """What dicts have held to which more is added, by these numbers."""
 
     def of_call(self, wrapped: Wrapper, args: Any, kwargs: Any) -> Said:
         """What the function reads of its variables, of its static arguments and of the objects that it is called with besides."""
@@ -116,16 +119,20 @@ class Reads:
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
         place, is_space = (wrapped.ref, name), is_namespace(value)
-        is_whole = is_array(value) or (type(value) in CONTAINERS and wrapped.items(name) is None)
-        if is_whole and not wrapped.reads_held(name):
+        is_container = type(value) in CONTAINERS and wrapped.items(name) is None
+        if is_container and wrapped.asks(is_filled, name):
+            return Seen(Mark(value), {}, ())
+        if (is_array(value) or is_container) and not wrapped.asks(is_held_read, name):
             if is_array(value):
                 return Seen(Mark(value), {}, ((name, f"<{type(value).__name__} {array_text(value)}>"),))
             return Seen(Mark(value), None, ((f"len({name})", str(len(value))),))
+        if is_container and isinstance(value, dict) and wrapped.asks(is_looked_up, name):
+            return Seen(marked(value, LEVELS), {}, ((name, self._text_as_it_grows(place, value)),))
         taken = _taken_of(wrapped, name, value)
         if taken is None:
             # Of a class or a module only what is taken of it can be another.
             said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
-            return Seen(marked(value), None if _can_change(value) else {}, said)
+            return Seen(marked(value, LEVELS), {}, said)
         seen = self._of_object(value, taken, name, place, is_identity=True)
         more = () if is_space else self._of_class(name, value, place, is_said=seen.said != ())
         return dataclasses.replace(seen, said=seen.said + more)
@@ -174,6 +181,17 @@ class Reads:
                 known.clear()
             known[token] = number, Mark(part)
         return f"<{array_text(part) if is_array(part) else type(part).__name__} #{number}>"
+
+    def _text_as_it_grows(self, place: Hashable, value: dict[Any, Any]) -> str:
+        """That of a dict, which is the same for as long as what it has held is in it."""
+        held = {_token(key): _token(part) for key, part in itertools.islice(value.items(), LOOKED_AT)}
+        if len(self._states) >= PLACES:
+            self._states.clear()
+        states = self._states.setdefault(place, {})
+        number = next((number for number, known in reversed(states.items()) if known.items() <= held.items()), len(states) + 1)
+        if number <= PARTS:
+            states[number] = held
+        return f"<{type(value).__name__} #{number}>"
 
 
 def _asked_as(name: str) -> str:

@@ -12,10 +12,13 @@ import numpy as np
 
 from .settings import is_namespace, of_config, of_namespace, setting
 from .source import NOTHING, held_by, of_class
-from .texts import is_plain
+from .texts import CONTAINERS, is_plain
 
 EACH_TIME = 4096
 """So many bytes of an array are looked at in each call."""
+
+MARKED, LEVELS = 512, 8
+"""So much in a container is marked, so deep."""
 
 Said = tuple[tuple[str, str], ...]
 """What stands in places, by their paths."""
@@ -83,6 +86,31 @@ class Contents(Mark):
         return super().is_of(value) and self._hash == hash(value.tobytes())
 
 
+class Items(Mark):
+    """Tells a container from what it was, by the marks of what is in it."""
+
+    __slots__ = ("_marks",)
+
+    def __init__(self, value: Any, depth: int) -> None:
+        super().__init__(value)
+        self._marks = [marked(part, depth - 1) for part in items_of(value)]
+
+    def is_of(self, value: Any) -> bool:
+        """Whether it is that container, and holds what it held."""
+        if not super().is_of(value):
+            return False
+        parts = items_of(value)
+        return len(parts) == len(self._marks) and all(map(is_marked, parts, self._marks))
+
+
+class Unmarked:
+    """Tells nothing: what it is of is looked at each time."""
+
+    def is_of(self, _: Any) -> bool:
+        """Never."""
+        return False
+
+
 class Like:
     """Tells objects of a class from others."""
 
@@ -96,16 +124,24 @@ class Like:
         return type(value) is self._made
 
 
-def marked(value: Any) -> Any:
-    """What tells the value from another one in its place."""
-    if type(value) is np.ndarray and value.nbytes <= EACH_TIME:
+def marked(value: Any, depth: int = 0) -> Any:
+    """What tells the value from another one in its place, a container by what is in it, so deep."""
+    kind = type(value)
+    if kind is np.ndarray and value.nbytes <= EACH_TIME:
         return Contents(value)
+    if depth > 0 and (kind in CONTAINERS or kind is tuple):
+        return Items(value, depth) if depth > 1 and len(value) <= MARKED else Unmarked()
     return value if is_plain(value) else Mark(value)
+
+
+def items_of(value: Any) -> list[Any]:
+    """What is in a container, the keys of a dict before what is under them."""
+    return [*value.keys(), *value.values()] if isinstance(value, dict) else list(value)
 
 
 def is_marked(value: Any, mark: Any) -> bool:
     """Whether it is the value of which that is the mark."""
-    return value is mark or (type(mark) in (Mark, Contents, Like) and mark.is_of(value))
+    return value is mark or (type(mark) in (Mark, Contents, Items, Like) and mark.is_of(value))
 
 
 @dataclasses.dataclass

@@ -9,7 +9,7 @@ import functools
 import itertools
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .instructions import (
@@ -20,6 +20,7 @@ from .instructions import (
     bases_asked,
     constant_of,
     functions_in,
+    gets_an_item,
     instructions,
     is_called_as_a_method,
     is_copy,
@@ -55,6 +56,9 @@ CALLED_BACK = " called back"
 
 _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
 """The methods of containers that return nothing of them."""
+
+_FILLS = _WRITES | {"appendleft", "extendleft", "pop", "popitem", "popleft", "setdefault"}
+"""The methods that change containers."""
 
 
 def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
@@ -124,19 +128,46 @@ def seen_by(written: types.CodeType, made: type) -> frozenset[str] | None:
 def is_held_read(written: frozenset[types.CodeType], name: str) -> bool:
     """Whether the code takes what an array or a container holds that it calls so, and doesn't only ask for its form, what it is or how
     long, or set items of it."""
-    left, is_met = [*written], False
+    is_met = False
+    for steps, at in _loads(written, name):
+        is_met = True
+        is_asked = is_given_for_its_form(steps, at, at + 1) or takes_its_form(steps[at + 1]) or asked_of(steps, at, at + 1) is not None
+        if loaded(steps[at]) != name or not (is_asked or sets_an_item(steps[at + 1 :])):
+            return True
+    return not is_met
+
+
+def is_filled(written: frozenset[types.CodeType], name: str) -> bool:
+    """Whether the code itself adds to the container that it calls so: a memory, or a log of its traces."""
+    return any(sets_an_item(steps[at + 1 :]) or _attribute(steps[at + 1]) in _FILLS for steps, at in _loads(written, name))
+
+
+def is_looked_up(written: frozenset[types.CodeType], name: str) -> bool:
+    """Whether the code takes single items of the container that it calls so, by whatever keys, and asks whether it has some: nothing that
+    is added under another key can be among them."""
+    for steps, at in _loads(written, name):
+        following = steps[at + 1]
+        is_asked = _attribute(following) == "get" or (following is not None and following.opname == "CONTAINS_OP")
+        if not (is_asked or gets_an_item(steps[at + 1 :]) or sets_an_item(steps[at + 1 :])):
+            return False
+    return True
+
+
+def _attribute(step: dis.Instruction | None) -> str | None:
+    """The attribute that an instruction takes."""
+    return step.argval if step is not None and step.opname in ("LOAD_ATTR", "LOAD_METHOD") else None
+
+
+def _loads(written: frozenset[types.CodeType], name: str) -> Iterator[tuple[list[dis.Instruction | None], int]]:
+    """Where the code and the functions in it load what they call so, each with the instructions in which that is."""
+    left = [*written]
     while left:
         one = left.pop()
         left += [part for part in functions_in(one) if name not in _params(part)]
         steps: list[dis.Instruction | None] = [*instructions(one), None, None, None]
         for at, step in enumerate(steps[:-3]):
-            if step is None or (name != loaded(step) and name not in names_loaded(step)):
-                continue
-            is_met = True
-            is_asked = is_given_for_its_form(steps, at, at + 1) or takes_its_form(steps[at + 1]) or asked_of(steps, at, at + 1) is not None
-            if loaded(step) != name or not (is_asked or sets_an_item(steps[at + 1 :])):
-                return True
-    return not is_met
+            if step is not None and (name == loaded(step) or name in names_loaded(step)):
+                yield steps, at
 
 
 def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | None:

@@ -42,7 +42,7 @@ from .source import (
     wrapper_name,
     written_at,
 )
-from .taken import attributes, is_held_read, items
+from .taken import attributes, items
 
 
 @dataclasses.dataclass
@@ -93,7 +93,7 @@ class Wrapper:
     entries: Entries = dataclasses.field(default_factory=Entries)
     """What its fast path holds."""
     known_items: dict[str, tuple[str, ...] | None] = dataclasses.field(default_factory=dict)
-    known_held: dict[str, bool] = dataclasses.field(default_factory=dict)
+    known_answers: dict[tuple[str, str], bool] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def donates(self) -> bool:
@@ -131,12 +131,13 @@ class Wrapper:
             self.known_items[name] = items(variable.codes, variable.name)
         return self.known_items[name]
 
-    def reads_held(self, name: str) -> bool:
-        """Whether the functions under the call take what the variable holds, an array or a container."""
-        if name not in self.known_held:
+    def asks(self, asked: Callable[[frozenset[types.CodeType], str], bool], name: str) -> bool:
+        """What is asked of the code of the functions under the call, and of what they call the variable."""
+        key = asked.__name__, name
+        if key not in self.known_answers:
             variable = self.variables.of[name]
-            self.known_held[name] = is_held_read(variable.codes, variable.name)
-        return self.known_held[name]
+            self.known_answers[key] = asked(variable.codes, variable.name)
+        return self.known_answers[key]
 
     @functools.cached_property
     def has_owners(self) -> bool:
