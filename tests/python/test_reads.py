@@ -68,6 +68,34 @@ def test_what_code_takes_of_a_name():
     assert attributes(frozenset([named.__code__]), object, "it") == {"rate", "gain", *inside}
 
 
+def test_what_is_handed_to_a_function_is_what_that_takes_of_it():
+    def first(it, x):
+        return it.rate * x
+
+    def second(x, *, it, other=None):
+        return first(it.net, x) + it["key"] + other
+
+    def nested(it):
+        return jax.tree_util.tree_map(lambda leaf: leaf * it.gain, 1)
+
+    def recursive(it, n):
+        return it.depth if n == 0 else recursive(it, n - 1)
+
+    named = {function.__name__: function.__code__ for function in (first, second, nested, recursive)}
+
+    def taken_by(body: Any) -> frozenset[str]:
+        codes = [body.__code__, *named.values()]
+        return attributes(frozenset([body.__code__]), object, "it", dict.fromkeys(codes, named))
+
+    assert taken_by(lambda it, x: first(it, x)) == {"rate"}
+    assert taken_by(lambda it, x: first(it.deep, second(x, it=it, other=x + 1))) == {"deep.rate", "net.rate", "['key']"}
+    assert taken_by(lambda it, x: x + first(x=x, it=it) * nested(it)) == {"rate", "gain"}
+    assert taken_by(lambda it, x: recursive(it, x)) == {"depth"}
+    # What is made of it is another thing, and what is called by no name isn't known.
+    assert taken_by(lambda it, x: first(it.a + x, it.b)) == {"a", "b"}
+    assert taken_by(lambda it, x: x.first(it.c, x)) == {"c"}
+
+
 def test_what_stands_for_what_is_behind_it():
     """A method of what a dict holds reads that; what is asked for by a key alone is that alone."""
     config = {"net": {"a": 1}, "w": np.ones(3)}

@@ -337,3 +337,17 @@ fn a_memory_that_grows_is_no_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     ];
     assert_eq!(patterns("memories", version), expected);
 }
+
+/// Of what is handed to a helper what counts is what that takes of it.
+#[rstest]
+fn what_a_helper_takes_of_what_it_is_given_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("calls 7, 10, 13, 16 and 19 of step", "config.rate: 2.0 was 1.0"),
+        changed("calls 10, 13, 16 and 19 of step", "config.model.width: 2.0 was 1.0"),
+        changed("calls 13, 16 and 19 of step", "table['a']: 3.0 was 1.0"),
+        changed("calls 16 and 19 of step", "options.gain: 3.0 was 1.0"),
+        changed("call 20 of with_static", "Static.by: 4.0 was 1.0"),
+        changed("call 21 of gradient", "static.by: 4.0 was 1.0"),
+    ];
+    assert_eq!(patterns("handed_on", version), expected);
+}

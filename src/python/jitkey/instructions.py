@@ -14,6 +14,9 @@ from typing import Any
 KEY = 16
 """A key is made by so many instructions, at most."""
 
+ARGUMENTS = 64
+"""The arguments of a call are made by so many, at most."""
+
 FORMS = ("shape", "ndim", "size", "dtype", "nbytes")
 """What is the same for all arrays of one aval."""
 
@@ -23,11 +26,17 @@ LOGS = frozenset({"critical", "debug", "error", "exception", "getLogger", "info"
 _LOGGER = re.compile("_?(log|logger|logging|warnings)", re.IGNORECASE)
 """What loggers are called."""
 
+_PAIR = re.compile("((?:LOAD|STORE)_FAST(?:_BORROW)?)_((?:LOAD|STORE)_FAST(?:_BORROW)?)")
+"""What instructions are called that are two."""
+
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF")
 """How what loads a name begins."""
 
 _CALLS = ("PRECALL", "CALL", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST")
 """How what loads the arguments of `super` and calls it begins."""
+
+_CALLED = ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW")
+"""How functions are called with arguments that are written one by one."""
 
 _CATCHES = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 """What code has that catches something."""
@@ -51,12 +60,12 @@ _LIKE = frozenset({"empty_like", "full_like", "ndim", "ones_like", "result_type"
 @functools.lru_cache(maxsize=1024)
 def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
     """Those of the code, without what it prints, logs or raises: what is read for that is in no program."""
-    steps = [*dis.get_instructions(written)]
+    steps = [one for step in dis.get_instructions(written) for one in _one_by_one(step)]
     said, raised = set[int](), set[int]()
     for at in range(len(steps)):
         said.update(range(at, at + _length_of_message(steps, at)))
         raised.update(range(at - _length_of_error(steps, at), at))
-    places = {step.offset: at for at, step in enumerate(steps)}
+    places = {step.offset: at for at, step in reversed([*enumerate(steps)])}
     # What decides whether something is said, from the last to the first: `if loud and early:`.
     for at in reversed(range(len(steps))):
         end = places.get(steps[at].argval, 0) if steps[at].opname.startswith("POP_JUMP") else 0
@@ -66,26 +75,34 @@ def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
     return tuple(step for at, step in enumerate(steps) if at not in unseen)
 
 
+def _one_by_one(step: dis.Instruction) -> list[dis.Instruction]:
+    """From Python 3.13 on two loads or stores can be one."""
+    pair = _PAIR.fullmatch(step.opname)
+    if pair is None:
+        return [step]
+    both = zip(pair.groups(), step.argval, strict=True)
+    return [step._replace(opname=name, opcode=dis.opmap[name], argval=value, argrepr=value) for name, value in both]
+
+
 @functools.lru_cache(maxsize=1024)
 def functions_in(written: types.CodeType) -> tuple[types.CodeType, ...]:
     """The functions in the code that can run when it is traced: those that are only given to a callback see what is there later."""
     steps = instructions(written)
     callbacks = [step for at, step in enumerate(steps) if is_given_to_a_callback(steps, at)]
-    times = collections.Counter(name for step in steps for name in names_loaded(step))
-    times.subtract(collections.Counter(name for step in callbacks for name in names_loaded(step)[:1]))
+    times = collections.Counter(map(own_loaded, steps))
+    times.subtract(collections.Counter(map(own_loaded, callbacks)))
     now = {id(step.argval) for at, step in enumerate(steps) if isinstance(step.argval, types.CodeType) and not _is_later(steps, at, times)}
     return tuple(part for part in written.co_consts if isinstance(part, types.CodeType) and id(part) in now)
 
 
-def _is_later(steps: Sequence[dis.Instruction], at: int, times: collections.Counter[str]) -> bool:
+def _is_later(steps: Sequence[dis.Instruction], at: int, times: collections.Counter[str | None]) -> bool:
     """Whether the function whose code is loaded there is given to a callback as it is made, or by a name that nothing else has."""
     begin, left = at, len(steps[at].argval.co_freevars)
     if left and begin > 0 and steps[begin - 1].opname == "BUILD_TUPLE":
-        # What it closes over was loaded before, two names at once perhaps.
+        # What it closes over was loaded before.
         begin -= 1
-        while left > 0 and begin > 0 and names_loaded(steps[begin - 1]):
-            begin -= 1
-            left -= len(names_loaded(steps[begin]))
+        while left > 0 and begin > 0 and own_loaded(steps[begin - 1]) is not None:
+            begin, left = begin - 1, left - 1
     if left == 0 and is_given_to_a_callback(steps, begin):
         return True
     makes = ("LOAD_CONST", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
@@ -110,11 +127,9 @@ def _before(steps: Sequence[dis.Instruction | None], at: int) -> list[Any]:
     return [step.argval for step in steps[max(at - 4, 0) : at] if step is not None and step.opname != "PUSH_NULL"][-3:]
 
 
-def names_loaded(step: dis.Instruction) -> tuple[str, ...]:
-    """The names of what an instruction loads that is the function's own: two loads can be one."""
-    if not step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "STORE_FAST_LOAD_FAST")):
-        return ()
-    return step.argval if isinstance(step.argval, tuple) else (step.argval,)
+def own_loaded(step: dis.Instruction | None) -> str | None:
+    """The name of what an instruction loads that is the function's own, or around it."""
+    return step.argval if step is not None and step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE")) else None
 
 
 def _length_of_message(steps: list[dis.Instruction], at: int) -> int:
@@ -165,7 +180,7 @@ def is_given_for_its_form(steps: Sequence[dis.Instruction | None], at: int, end:
     alone, or is mapped by such over all that is in it; `full_like` is given what to fill it with as well."""
     *_, mapped, _, function = ("", "", "", *_before(steps, at))
     step, call = steps[at], steps[end + (function == "full_like")]
-    if not isinstance(function, str) or function not in _LIKE or step is None or isinstance(step.argval, tuple):
+    if not isinstance(function, str) or function not in _LIKE or step is None:
         return False
     if call is None or not call.opname.startswith(("CALL", "PRECALL")):
         return False
@@ -250,6 +265,60 @@ def gets_an_item(steps: list[dis.Instruction | None]) -> bool:
     return False
 
 
+def argument_of(steps: list[dis.Instruction | None], at: int, end: int) -> tuple[str, int | str] | None:
+    """The name of the function that is called with what is loaded there and taken of it up to the end, and its position among the
+    arguments, or its keyword; None if it is given to nothing that is called by a name."""
+    depth, keywords = 1, tuple[str, ...]()
+    for now, step in enumerate(itertools.islice(steps, end, end + ARGUMENTS), end):
+        if step is None or _jumps(step):
+            return None
+        if step.opname == "KW_NAMES":
+            keywords = _constant_at(steps, now)
+        elif step.opname in _CALLED:
+            if "KW" in step.opname:
+                keywords, depth = _constant_at(steps, now - 1), depth - 1
+            given = step.arg or 0
+            if given >= depth:
+                place = given - depth
+                named = place - (given - len(keywords))
+                name = _called_before([one for one in steps[:at] if one is not None], place)
+                return None if name is None else (name, keywords[named] if named >= 0 else place)
+            # With it goes what is called, which has two places from Python 3.11 on, and what it returns comes.
+            depth -= given + (step.opname in ("CALL", "CALL_KW"))
+            keywords = ()
+        elif step.opname != "PRECALL":
+            if depth <= _taken_by(step):
+                return None
+            depth += dis.stack_effect(step.opcode, step.arg)
+    return None
+
+
+def _constant_at(steps: list[dis.Instruction | None], at: int) -> tuple[str, ...]:
+    step = steps[at]
+    names = None if step is None else step.argval
+    return names if isinstance(names, tuple) else ()
+
+
+def _taken_by(step: dis.Instruction) -> int:
+    """So many values an instruction takes, at most."""
+    if step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD", "UNARY")):
+        return 1
+    if step.opname.startswith(("LOAD_", "PUSH_NULL", *_NOTHING)):
+        return 0
+    if step.opname.startswith(("BINARY_", "COMPARE_OP", "IS_OP", "CONTAINS_OP")):
+        return 2
+    return step.arg or 0 if step.opname.startswith("BUILD_") else KEY
+
+
+def _called_before(steps: list[dis.Instruction], given: int) -> str | None:
+    """The name of what is called, which was loaded before so many arguments that end there."""
+    length = _length_before(steps, len(steps), given) if given else 0
+    if given and not length:
+        return None
+    before = [step for step in steps[: len(steps) - length] if step.opname not in ("PUSH_NULL", *_NOTHING)]
+    return before[-1].argval if before and before[-1].opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") else None
+
+
 def constant_of(step: dis.Instruction | None) -> str | int | None:
     """The text or number that an instruction loads."""
     if step is None or step.opname not in ("LOAD_CONST", "LOAD_SMALL_INT") or type(step.argval) not in (str, int):
@@ -268,17 +337,11 @@ def is_set(step: dis.Instruction | None) -> bool:
     return step is not None and step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "COPY", "DUP_TOP_TWO")
 
 
-def loaded(step: dis.Instruction | None) -> Any:
-    """The name of what an instruction loads last: two loads can be one."""
-    loads = ("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "STORE_FAST_LOAD_FAST")
-    if step is None or not step.opname.startswith(loads):
-        return None
-    return step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+def loaded(step: dis.Instruction | None) -> str | None:
+    """The name of what an instruction loads."""
+    return step.argval if step is not None and step.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")) else None
 
 
-def names_set(step: dis.Instruction | None) -> tuple[str, ...]:
-    """The names that an instruction sets, in its order: two can be one, and the second of these a load."""
-    if step is None or not step.opname.startswith("STORE_FAST"):
-        return ()
-    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-    return names[:1] if step.opname == "STORE_FAST_LOAD_FAST" else names
+def name_set(step: dis.Instruction | None) -> str | None:
+    """The name of the function's own that an instruction sets."""
+    return step.argval if step is not None and step.opname.startswith("STORE_FAST") else None

@@ -11,7 +11,7 @@ import itertools
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from .instructions import functions_in, instructions, is_given_for_its_form, is_given_to_a_callback, takes_its_form
 from .likeness import is_made
@@ -130,6 +130,8 @@ class Variables:
     def __init__(self, function: Any) -> None:
         self.names: tuple[str, ...] = ()
         self.of: dict[str, Variable] = {}
+        self.callees: dict[types.CodeType, dict[str, types.CodeType]] = {}
+        """The functions of the program that each calls by a name."""
         self._places: list[tuple[weakref.ref[types.FunctionType], str | int]] = []
         """The functions that have them, with the names of those of their modules and the numbers of the cells of others."""
         inner, made = body(function), type(function.__self__) if type(function) is types.MethodType else None
@@ -143,6 +145,9 @@ class Variables:
             module = "" if reader.__globals__ is inner.__globals__ else f"{reader.__module__.rpartition('.')[2]}."
             around = "" if reader is inner else f"{reader.__name__}."
             values, held = reader.__globals__, closed_over(reader)
+            called = {name: body(values.get(name)) for name in names.of_module} | {name: body(held.get(name)) for name in names.around}
+            callees = {name: inner.__code__ for name, inner in called.items() if _is_of_the_program(inner)}
+            self.callees |= dict.fromkeys(_all_in(reader.__code__), callees)
             cells = [(i, name) for i, name in enumerate(reader.__code__.co_freevars) if name in names.around]
             found: list[tuple[str, str, str | int]] = []
             found += [(f"{module}{name}", name, name) for name in sorted(names.of_module) if _is_value(name, values.get(name, NOTHING))]
@@ -185,9 +190,21 @@ def _readers(function: types.FunctionType, made: type | None) -> list[types.Func
         if holder is not None:
             read += [method_of(holder, name) for name in sorted(names.attributes)]
         for inner in map(body, read):
-            is_new = type(inner) is types.FunctionType and not any(inner is one for one in found)
-            if is_new and is_of_program(inner.__code__.co_filename) and len(found) < READERS:
+            if _is_of_the_program(inner) and not any(inner is one for one in found) and len(found) < READERS:
                 found.append(inner)
+    return found
+
+
+def _is_of_the_program(function: Any) -> TypeGuard[types.FunctionType]:
+    """Whether it is a function that the program defines."""
+    return type(function) is types.FunctionType and is_of_program(function.__code__.co_filename)
+
+
+def _all_in(written: types.CodeType) -> list[types.CodeType]:
+    """The code, and that of the functions in it."""
+    found = [written]
+    for one in found:
+        found += functions_in(one)
     return found
 
 

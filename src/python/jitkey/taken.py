@@ -6,16 +6,16 @@ import ast
 import collections
 import dis
 import functools
-import itertools
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .instructions import (
     FORMS,
     IS_NONE,
     IS_THERE,
+    argument_of,
     asked_of,
     bases_asked,
     constant_of,
@@ -30,8 +30,8 @@ from .instructions import (
     is_subscript,
     loaded,
     looked_for,
-    names_loaded,
-    names_set,
+    name_set,
+    own_loaded,
     sets_an_item,
     takes_its_form,
 )
@@ -61,10 +61,17 @@ _FILLS = _WRITES | {"appendleft", "extendleft", "pop", "popitem", "popleft", "se
 """The methods that change containers."""
 
 
-def attributes(written: frozenset[types.CodeType], made: type, parameter: str | None = None) -> frozenset[str]:
+Callees = Mapping[types.CodeType, Mapping[str, types.CodeType]]
+"""By code and name the code of the program's function that it calls so."""
+
+
+def attributes(
+    written: frozenset[types.CodeType], made: type, parameter: str | None = None, callees: Callees = types.MappingProxyType({})
+) -> frozenset[str]:
     """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that of a method of the
-    class. What its other methods take that are named there is among them, or its `__call__` if it is taken itself, and what it takes of
-    an attribute itself: `config.rate`, `config['rate']`. What it sets itself in the one that has them, a count or a memory, isn't."""
+    class. What its other methods take that are named there is among them, or its `__call__` if it is taken itself, what it takes of
+    an attribute itself: `config.rate`, `config['rate']`, and what functions take to which it hands it. What it sets itself in the one
+    that has them, a count or a memory, isn't."""
     found: set[str] = set()
     own: set[str] = set()
     seen: set[types.CodeType] = set()
@@ -78,7 +85,7 @@ def attributes(written: frozenset[types.CodeType], made: type, parameter: str | 
         left += [(part, holders - set(_params(part))) for part in functions_in(one)]
         if len(holders) == 1:
             own |= _set_by(one, holders)
-        for attribute in _taken_of(one, holders) - found:
+        for attribute in _taken_of(one, holders, callees) - found:
             found.add(attribute)
             method = _method(made, attribute or "__call__")
             if method is not None:
@@ -108,7 +115,7 @@ def seen_by(written: types.CodeType, made: type) -> frozenset[str] | None:
             return None
         steps: list[dis.Instruction | None] = [*instructions(one), None, None, None]
         for at, step in enumerate(steps[:-3]):
-            if step is None or holder not in names_loaded(step):
+            if step is None or holder != own_loaded(step):
                 continue
             following, after = steps[at + 1], steps[at + 2]
             is_compared = any(it is not None and it.opname == "IS_OP" for it in (following, after))
@@ -166,11 +173,11 @@ def _loads(written: frozenset[types.CodeType], name: str) -> Iterator[tuple[list
         left += [part for part in functions_in(one) if name not in _params(part)]
         steps: list[dis.Instruction | None] = [*instructions(one), None, None, None]
         for at, step in enumerate(steps[:-3]):
-            if step is not None and (name == loaded(step) or name in names_loaded(step)):
+            if step is not None and name in (loaded(step), own_loaded(step)):
                 yield steps, at
 
 
-def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | None:
+def items(written: frozenset[types.CodeType], name: str, callees: Callees = types.MappingProxyType({})) -> tuple[str, ...] | None:
     """The items that the code takes of the container that it calls so, and of these, by keys that are written in it; None if it takes
     others, or all of it."""
     taken: set[str] = set()
@@ -178,7 +185,7 @@ def items(written: frozenset[types.CodeType], name: str) -> tuple[str, ...] | No
     while left:
         one, holders = left.pop()
         left += [(part, holders - set(_params(part))) for part in functions_in(one)]
-        taken |= _taken_of(one, holders)
+        taken |= _taken_of(one, holders, callees)
     found = _without_questions({path for path in taken if path.startswith("[")})
     items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
     others = {path for path in taken if not path.startswith("[")}
@@ -291,15 +298,18 @@ def _is_method(made: type, name: str) -> bool:
     return callable(found) and not isinstance(found, type)
 
 
-def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
-    """The paths; that of what holds them all is empty, where that is taken itself."""
+def _taken_of(
+    written: types.CodeType, holders: frozenset[str], callees: Callees, above: frozenset[types.CodeType] = frozenset()
+) -> set[str]:
+    """The paths; that of what holds them all is empty, where that is taken itself. `above` are those that hand it to this code."""
     taken: set[str] = set()
     steps: list[dis.Instruction | None] = [*instructions(written), None, None]
-    times = collections.Counter(itertools.chain.from_iterable(map(names_set, steps)))
+    times = collections.Counter(map(name_set, steps))
     # What stands in a name that is set once, to what is taken of them: `c = config.net`.
     named = dict.fromkeys(holders, "")
     for at, step in enumerate(steps[:-2]):
-        path = named.get(loaded(step))
+        held = loaded(step)
+        path = None if held is None else named.get(held)
         if path is None:
             continue
         asked = constant_of(steps[at + 1])
@@ -324,11 +334,38 @@ def _taken_of(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         if is_inside and (attribute := asked_of(steps, at, end)) is not None:
             taken |= {*(found - {path}), f"{path}.{attribute}"}
             continue
-        name = next(iter(names_set(steps[end])), None)
+        inner = _taken_by_callee(steps, at, end, callees, above | {written}) if path in found or not path else None
+        if inner is not None:
+            taken |= {*(found - {path}), *(_within(path, one) for one in inner)}
+            continue
+        name = name_set(steps[end])
         if name is not None and times[name] == 1 and name not in named:
             named[name] = path
             found.discard(path)
         taken |= found
+    return taken
+
+
+def _within(path: str, inner: str) -> str:
+    return f"{path}{inner}" if not path or not inner or inner.startswith("[") else f"{path}.{inner}"
+
+
+def _taken_by_callee(
+    steps: list[dis.Instruction | None], at: int, end: int, callees: Callees, above: frozenset[types.CodeType]
+) -> set[str] | None:
+    """The paths that a function takes of what it is given, which is loaded there; None if it is given to none that is known."""
+    given = argument_of(steps, at, end)
+    written = next((known[given[0]] for one in above if given and given[0] in (known := callees.get(one, {}))), None)
+    if given is None or written is None or written in above or len(above) > DEPTH:
+        return None
+    parameters = _params(written)
+    name = given[1] if isinstance(given[1], str) else next(iter(parameters[given[1] : written.co_argcount]), None)
+    if name not in parameters:
+        return None
+    taken = _taken_of(written, frozenset([name]), callees, above)
+    for part in functions_in(written):
+        if name not in _params(part):
+            taken |= _taken_of(part, frozenset([name]), callees, above | {written})
     return taken
 
 

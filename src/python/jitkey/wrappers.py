@@ -111,7 +111,7 @@ class Wrapper:
         known = self.known_reads.setdefault(made, {})
         key = owner.parameter, owner.is_identity
         if key not in known:
-            names = attributes(self.codes, made, owner.parameter)
+            names = attributes(self.codes, made, owner.parameter, self.variables.callees)
             known[key] = tuple(sorted(names if owner.is_identity else names - compared(made)))
         return known[key]
 
@@ -121,14 +121,14 @@ class Wrapper:
         key = f" {name}", True
         if key not in known:
             variable = self.variables.of[name]
-            known[key] = tuple(sorted(attributes(variable.codes, made, variable.name)))
+            known[key] = tuple(sorted(attributes(variable.codes, made, variable.name, self.variables.callees)))
         return known[key]
 
     def items(self, name: str) -> tuple[str, ...] | None:
         """The items that the functions under the call take of the variable, a container; None if they take all of it."""
         if name not in self.known_items:
             variable = self.variables.of[name]
-            self.known_items[name] = items(variable.codes, variable.name)
+            self.known_items[name] = items(variable.codes, variable.name, self.variables.callees)
         return self.known_items[name]
 
     def asks(self, asked: Callable[[frozenset[types.CodeType], str], bool], name: str) -> bool:
