@@ -17,7 +17,6 @@ from jax._src.array import ArrayImpl
 from .errors import Unsupported
 from .objects import A_JIT
 from .options import OfTheCall, filter_jit_options, has_options, jit_options
-from .outside import Variables
 from .seen import Seen
 from .served import Entries
 from .source import (
@@ -43,6 +42,7 @@ from .source import (
     written_at,
 )
 from .taken import attributes, items
+from .variables import Variables
 
 
 @dataclasses.dataclass

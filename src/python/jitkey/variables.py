@@ -1,0 +1,186 @@
+"""The variables that a function reads by their names, and those of the helpers that it names."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import weakref
+from typing import Any, NamedTuple, TypeGuard
+
+from .instructions import functions_in, instructions, is_given_for_its_form, is_given_to_a_callback, takes_its_form
+from .likeness import is_made
+from .outside import ROUTINES
+from .settings import is_namespace
+from .source import (
+    NOTHING,
+    body,
+    closed_over,
+    held_by,
+    is_jitted,
+    is_of_program,
+    is_of_the_program,
+    is_program,
+    is_wrapper,
+    library_function,
+    own_name,
+)
+from .taken import method_of
+from .texts import CONTAINERS, is_array, is_plain
+
+READERS, VARIABLES = 64, 64
+"""So many functions that a function reads are looked into for what they read, and so many variables are known of all of them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """One that functions read."""
+
+    name: str
+    codes: frozenset[types.CodeType]
+    """Of the functions that read it by that name."""
+
+
+class Variables:
+    """What the Python function under a call reads by its name, of what is around it and of its module, and doesn't set itself, and what
+    the program's functions read that it reads so: values that can be told from other ones, these functions among them, and no modules,
+    nor what libraries define. One of another module, or around another function, has the name of that before its own."""
+
+    def __init__(self, function: Any) -> None:
+        self.names: tuple[str, ...] = ()
+        self.of: dict[str, Variable] = {}
+        self.callees: dict[types.CodeType, dict[str, types.CodeType]] = {}
+        """The functions of the program that each calls by a name."""
+        self._places: list[tuple[weakref.ref[types.FunctionType], str | int]] = []
+        """The functions that have them, with the names of those of their modules and the numbers of the cells of others."""
+        inner, made = body(function), type(function.__self__) if type(function) is types.MethodType else None
+        if type(inner) is not types.FunctionType:
+            # An object that is called.
+            inner, made = method_of(type(inner), "__call__"), type(inner)
+        if inner is None or not is_program(inner.__code__):
+            return
+        for reader in _readers(inner, made):
+            names = _names_in(reader.__code__)
+            module = "" if reader.__globals__ is inner.__globals__ else f"{reader.__module__.rpartition('.')[2]}."
+            around = "" if reader is inner else f"{reader.__name__}."
+            values, held = reader.__globals__, closed_over(reader)
+            called = {name: body(values.get(name)) for name in names.of_module} | {name: body(held.get(name)) for name in names.around}
+            callees = {name: inner.__code__ for name, inner in called.items() if _is_own_function(inner)}
+            self.callees |= dict.fromkeys(_all_in(reader.__code__), callees)
+            cells = [(i, name) for i, name in enumerate(reader.__code__.co_freevars) if name in names.around]
+            found: list[tuple[str, str, str | int]] = []
+            found += [(f"{module}{name}", name, name) for name in sorted(names.of_module) if _is_value(name, values.get(name, NOTHING))]
+            found += [(f"{around}{name}", name, i) for i, name in cells if _is_value(name, held.get(name, NOTHING))]
+            for said, name, place in found:
+                known = self.of.get(said)
+                if known is None and len(self.of) < VARIABLES:
+                    self._places.append((weakref.ref(reader), place))
+                    known = Variable(name, frozenset())
+                if known is not None:
+                    self.of[said] = Variable(name, known.codes | {reader.__code__})
+        self.names = (*self.of,)
+
+    def now(self) -> list[Any]:
+        """What they are now; `NOTHING` where there is none."""
+        values = []
+        for held, place in self._places:
+            reader = held()
+            if reader is None:
+                values.append(NOTHING)
+            elif isinstance(place, str):
+                values.append(reader.__globals__.get(place, NOTHING))
+            else:
+                try:
+                    values.append((reader.__closure__ or ())[place].cell_contents)
+                except ValueError:  # It was deleted.
+                    values.append(NOTHING)
+        return values
+
+
+def _readers(function: types.FunctionType, made: type | None) -> list[types.FunctionType]:
+    """A function, the program's functions that it reads by their names, and these, but for what is only given to a callback; and the
+    methods of their classes that they name: of `made`, if it is a method of that."""
+    found = [function]
+    for reader in found:
+        names, held = _names_in(reader.__code__), closed_over(reader)
+        read: list[Any] = [reader.__globals__.get(name) for name in sorted(names.of_module - names.later)]
+        read += [held.get(name) for name in sorted(names.around - names.later)]
+        holder = made if reader is function and made is not None else _class_of(reader)
+        if holder is not None:
+            read += [method_of(holder, name) for name in sorted(names.attributes)]
+        for inner in map(body, read):
+            if _is_own_function(inner) and not any(inner is one for one in found) and len(found) < READERS:
+                found.append(inner)
+    return found
+
+
+def _is_own_function(function: Any) -> TypeGuard[types.FunctionType]:
+    """Whether it is a function that the program defines."""
+    return type(function) is types.FunctionType and is_of_program(function.__code__.co_filename)
+
+
+def _all_in(written: types.CodeType) -> list[types.CodeType]:
+    """The code, and that of the functions in it."""
+    found = [written]
+    for one in found:
+        found += functions_in(one)
+    return found
+
+
+def _class_of(function: types.FunctionType) -> type | None:
+    """The class in whose body a function is written, if its module has that."""
+    held: Any = function.__globals__
+    made = None
+    for name in function.__qualname__.split(".")[:-1]:
+        made = held.get(name)
+        if not isinstance(made, type):
+            return None
+        held = vars(made)
+    return made
+
+
+def _is_value(name: str, value: Any) -> bool:
+    if is_namespace(value):
+        return is_of_the_program(value)
+    if library_function(value) is not None:
+        # What has a name of the program's is a choice, and else an import.
+        return own_name(value) != name
+    if type(value) is types.FunctionType:
+        return is_of_program(value.__code__.co_filename) and not is_wrapper(value)
+    is_part_of_a_module = issubclass(type(value), (*ROUTINES, functools.partial)) or is_jitted(value)
+    is_open = held_by(value) is not None and not is_part_of_a_module
+    return is_open or is_made(value) or type(value) is tuple or is_plain(value) or is_array(value) or type(value) in CONTAINERS
+
+
+class _Names(NamedTuple):
+    """Those that code reads."""
+
+    of_module: frozenset[str]
+    around: frozenset[str]
+    later: frozenset[str]
+    """What it only gives to callbacks, of either."""
+    attributes: frozenset[str]
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_in(written: types.CodeType) -> _Names:
+    """Without what the code sets: a count of its traces, say."""
+    of_module, around, its_own, attributes = set[str](), set[str](), set[str](), set[str]()
+    now, later, left = set[str](), set[str](), [written]
+    while left:
+        one = left.pop()
+        left += functions_in(one)
+        steps = instructions(one)
+        padded = (*steps, None)
+        for at, (step, following) in enumerate(zip(steps, padded[1:], strict=True)):
+            is_form = is_given_for_its_form(padded, at, at + 1) or takes_its_form(following)
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not is_form:
+                (around if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
+                (later if is_given_to_a_callback(padded, at) else now).add(step.argval)
+            elif step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
+                its_own.add(step.argval)
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                attributes.add(step.argval)
+    # What is in a cell of its own is none from around.
+    around = around.intersection(written.co_freevars)
+    return _Names(*map(frozenset, (of_module - its_own, around - its_own, later - now, attributes)))
