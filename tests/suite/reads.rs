@@ -58,7 +58,7 @@ fn what_a_function_takes_of_a_dict_is_a_hazard(#[values(NEWEST, "0.4.30")] versi
             "schedule: {'warm': [1, 2], 'cold': {'steps': 4}} was {'warm': [1, 2], 'cold': {'steps': 3}}",
         ),
         changed("call 12 of weighted", "weights['w']: <float32[3] #2> was <float32[3] #1>"),
-        changed("call 13 of step", "Trainer.config['deep']['n']: 2.0 was 1.0"),
+        changed("call 13 of step", "self.config['deep']['n']: 2.0 was 1.0"),
     ];
     assert_eq!(patterns("items_changed", version), expected);
 }
@@ -67,37 +67,37 @@ fn what_a_function_takes_of_a_dict_is_a_hazard(#[values(NEWEST, "0.4.30")] versi
 #[rstest]
 fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
-        changed("calls 5 and 8 of value", "Agent.params['w']: <float32[3] #2> was <float32[3] #1>"),
-        changed("calls 17 and 18 of step", "Trainer.config.rate: 0.25 was 0.5"),
+        changed("calls 5 and 8 of value", "self.params['w']: <float32[3] #2> was <float32[3] #1>"),
+        changed("calls 17 and 18 of step", "self.config.rate: 0.25 was 0.5"),
         // What the class has is read as well, for as long as the object has nothing of that name.
-        changed("calls 20 and 21 of run", "Solver.training: False was True"),
+        changed("calls 20 and 21 of run", "self.training: False was True"),
         // Of a state that is another in each call what is taken of it is the same.
-        changed("calls 48 and 49 of forward", "Net.rate: 0.25 was 0.5"),
+        changed("calls 48 and 49 of forward", "self.rate: 0.25 was 0.5"),
         // Where else a key has an object by its identity: as a leaf of filter_jit, in a static field, in a tuple that is static.
         changed("calls 66 and 70 of of_leaf", "settings.rate: 0.25 was 0.5"),
         changed("calls 67 and 71 of of_field", "scale.settings.rate: 0.25 was 0.5"),
         changed("calls 68 and 72 of of_state", "state.settings.rate: 0.25 was 0.5"),
         changed("calls 69 and 73 of of_tuple", "all_settings[0].rate: 0.25 was 0.5"),
-        changed("call 10 of act", "Agent.gain: 0.25 was 0.5"),
-        changed("call 11 of _update", "Agent.gain: 0.25 was 0.5"),
+        changed("call 10 of act", "self.gain: 0.25 was 0.5"),
+        changed("call 11 of _update", "self.gain: 0.25 was 0.5"),
         // Equal objects: what `==` doesn't look at, or what is inside of what it looks at.
-        changed("call 24 of loss", "Named.rate: 0.25 was 0.5"),
-        changed("call 25 of loss", "Task.weight: 2.0 was 1.0"),
-        changed("call 26 of loss", "Task.config.rate: 0.25 was 0.5"),
+        changed("call 24 of loss", "named.rate: 0.25 was 0.5"),
+        changed("call 25 of loss", "task.weight: 2.0 was 1.0"),
+        changed("call 26 of loss", "task.config.rate: 0.25 was 0.5"),
         // Objects that are called, whose methods are, and that a partial gives its function.
         changed("call 32 of Halved", "Halved.gain: 0.25 was 0.5"),
-        changed("call 33 of energy", "Layer.gain: 0.25 was 0.5"),
+        changed("call 33 of energy", "self.gain: 0.25 was 0.5"),
         changed("call 34 of partial of energy", "Layer.gain: 0.25 was 0.5"),
-        changed("call 35 of grad of energy", "Layer.gain: 0.25 was 0.5"),
+        changed("call 35 of grad of energy", "self.gain: 0.25 was 0.5"),
         changed("call 38 of partial of scaled", "Layer.gain: 1.0 was 0.5"),
-        changed("call 45 of asked", "Agent.gain: 0.25 was 0.5"),
-        changed("call 49 of forward", "Net.shift: 0.0 was 1.0"),
+        changed("call 45 of asked", "agent.gain: 0.25 was 0.5"),
+        changed("call 49 of forward", "self.shift: 0.0 was 1.0"),
         // What can't be looked into stands for what is behind it.
-        changed("call 53 of by_property", "Holds.held.config.rate: <Holder #2> was <Holder #1>"),
-        changed("call 54 of by_item", "Holds.held.table[0]: <float64[3] #2> was <float64[3] #1>"),
-        changed("call 57 of of", "Loss.rate: 0.25 was 0.5"),
+        changed("call 53 of by_property", "self.held.config.rate: <Holder #2> was <Holder #1>"),
+        changed("call 54 of by_item", "self.held.table[0]: <float64[3] #2> was <float64[3] #1>"),
+        changed("call 57 of of", "self.rate: 0.25 was 0.5"),
         // What an object reads where it is called.
-        changed("call 85 of clipped", "Clip.limit: 0.25 was 0.5"),
+        changed("call 85 of clipped", "clip.limit: 0.25 was 0.5"),
     ];
     assert_eq!(patterns("changed_objects", version), expected);
 }
@@ -109,8 +109,8 @@ fn another_function_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let numpy = if version == NEWEST { "jax.numpy" } else { "jax._src.numpy.ufuncs" };
     let defined = |name: &str, line: usize| format!("<{name} at functions_exchanged.py:{line}>");
     let expected = [
-        changed("calls 2 and 3 of run", &format!("Layer.act: {} was {}", defined("triple", 18), defined("double", 14))),
-        changed("call 6 of run", &format!("Model.act: <{numpy}.sin> was <{numpy}.tanh>")),
+        changed("calls 2 and 3 of run", &format!("layer.act: {} was {}", defined("triple", 18), defined("double", 14))),
+        changed("call 6 of run", &format!("self.act: <{numpy}.sin> was <{numpy}.tanh>")),
         changed("call 8 of choose", &format!("ACT: <{numpy}.sin> was <{numpy}.tanh>")),
     ];
     assert_eq!(patterns("functions_exchanged", version), expected);
@@ -126,11 +126,11 @@ fn what_is_changed_in_its_place_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")]
         changed("calls 21 and 22 of net", "it.widths: [1, 2, 3] was [1, 2]"),
         changed("calls 25 and 26 of layers", "len(it.names): 1 was 0"),
         changed("call 2 of forward", "model.config.rate: 0.5 was 1.0"),
-        changed("call 14 of forward", "Child.scale: 5.0 was 1.0"),
-        changed("call 18 of step", "Trainer.best is None: True was False"),
-        changed("call 18 of step", "len(Trainer.losses): 2 was 1"),
+        changed("call 14 of forward", "self.scale: 5.0 was 1.0"),
+        changed("call 18 of step", "self.best is None: True was False"),
+        changed("call 18 of step", "len(self.losses): 2 was 1"),
         changed("call 26 of layers", "it.options['rate']: 0.5 was 1.0"),
-        changed("call 28 of of_other", "Reader.rate: 2.0 was 1.0"),
+        changed("call 28 of of_other", "self.rate: 2.0 was 1.0"),
     ];
     let found = patterns("changed_in_place", version);
     let found: Vec<_> = found.into_iter().filter(|pattern| pattern.starts_with("unseen")).collect();
@@ -153,9 +153,9 @@ fn another_array_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str)
         changed("call 2 of scaled", "table: <float64[3] #2> was <float64[3] #1>"),
         changed("call 5 of scaled", "scale: <float32[3] #2> was <float32[3] #1>"),
         changed("call 6 of scaled", "large: <float64[100000] #2> was <float64[100000] #1>"),
-        changed("call 9 of forward", "Net.w: <float32[3] #2> was <float32[3] #1>"),
-        changed("call 12 of projected", "Basis.values: <float32[3] #2> was <float32[3] #1>"),
-        changed("call 17 of weighted", "Weights.by: <float64[3] #2> was <float64[3] #1>"),
+        changed("call 9 of forward", "self.w: <float32[3] #2> was <float32[3] #1>"),
+        changed("call 12 of projected", "basis.values: <float32[3] #2> was <float32[3] #1>"),
+        changed("call 17 of weighted", "self.by: <float64[3] #2> was <float64[3] #1>"),
     ];
     assert_eq!(patterns("arrays_read", version), expected);
     // Where it is stands below it, since no call that hits does.
@@ -167,11 +167,11 @@ fn another_array_is_a_hazard(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str)
 #[rstest]
 fn a_key_that_is_not_there_is_read_as_such(#[values(NEWEST, "0.6.2", "0.4.30")] version: &str) {
     let hazards = [
-        changed("call 20 of by_in", "Trainer.config['factor']: 2.0 was absent"),
-        changed("call 22 of by_presence", "'b' in Trainer.names: True was False"),
+        changed("call 20 of by_in", "self.config['factor']: 2.0 was absent"),
+        changed("call 22 of by_presence", "'b' in self.names: True was False"),
         changed("call 24 of of_module", "config['scale']: 3.0 was absent"),
-        changed("call 29 of __call__", "Loss.weight: 5.0 was 1.0"),
-        changed("call 30 of doubled", "Loss.weight: 5.0 was 1.0"),
+        changed("call 29 of __call__", "self.weight: 5.0 was 1.0"),
+        changed("call 30 of doubled", "loss.weight: 5.0 was 1.0"),
     ];
     assert_eq!(patterns("looked_for", version), hazards);
 }
@@ -270,7 +270,7 @@ fn a_setting_that_is_changed_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &s
         changed("call 14 of <lambda>", "FLAGS.gain: 2.0 was 1.0"),
         changed("call 15 of <lambda>", "counts['a']: 2 was 1"),
         changed("call 16 of <lambda>", "len(order): 2 was 1"),
-        changed("call 17 of forward", "Model.config.scale: 2.0 was 1.0"),
+        changed("call 17 of forward", "self.config.scale: 2.0 was 1.0"),
     ];
     assert_eq!(patterns("settings_changed", version), expected);
 }
@@ -346,7 +346,7 @@ fn what_a_helper_takes_of_what_it_is_given_is_a_hazard(#[values(NEWEST, "0.4.30"
         changed("calls 10, 13, 16 and 19 of step", "config.model.width: 2.0 was 1.0"),
         changed("calls 13, 16 and 19 of step", "table['a']: 3.0 was 1.0"),
         changed("calls 16 and 19 of step", "options.gain: 3.0 was 1.0"),
-        changed("call 20 of with_static", "Static.by: 4.0 was 1.0"),
+        changed("call 20 of with_static", "given.by: 4.0 was 1.0"),
         changed("call 21 of gradient", "static.by: 4.0 was 1.0"),
     ];
     assert_eq!(patterns("handed_on", version), expected);

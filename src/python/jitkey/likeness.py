@@ -18,7 +18,7 @@ from jax._src.array import ArrayImpl
 from jax.sharding import PartitionSpec
 
 from .equality import hash_of
-from .source import NOTHING, closed_over, is_generated, stored
+from .source import NOTHING, body, closed_over, is_generated, is_jitted, stored
 from .texts import array_text, is_array, is_plain
 
 LOOKED_AT = 512
@@ -149,6 +149,8 @@ def _parts(value: Any) -> list[Any] | None:
         return [value.__func__, value.__self__]
     if made is functools.partial:
         return [value.func, value.args, value.keywords]
+    if is_jitted(value):
+        return [body(value)]
     if made in _SEQUENCES or issubclass(made, tuple):
         return list(itertools.islice((made if made in _SEQUENCES else tuple).__iter__(value), LOOKED_AT))
     if made in _MAPPINGS:

@@ -22,7 +22,7 @@ from .objects import is_open
 from .parameters import names_of
 from .seen import LEVELS, Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
-from .source import NOTHING, Owner, function_text, held_by, is_by_identity, library_function
+from .source import NOTHING, Owner, function_text, held_by, is_by_identity, is_jitted, library_function
 from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .wrappers import Held, Wrapper
@@ -223,11 +223,9 @@ def _statics(wrapped: Wrapper, args: Any, kwargs: Any) -> list[Owner]:
     opened = []
     for given, one in wrapped.static_arguments(args, kwargs):
         if (is_open(one) or isinstance(one, type)) and of_frozen_config(one) is None:
-            called = None
-            if callable(one):
-                parameters = _parameters(wrapped, args, kwargs)
-                called = given if isinstance(given, str) else parameters[given] if given < len(parameters) else None
-            opened.append(Owner(one, is_by_identity(type(one)), called))
+            parameters = _parameters(wrapped, args, kwargs)
+            name = given if isinstance(given, str) else parameters[given] if given < len(parameters) else None
+            opened.append(Owner(one, is_by_identity(type(one)), name if callable(one) else None, None if isinstance(one, type) else name))
     return opened
 
 
@@ -256,13 +254,13 @@ def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, 
     for owner in opened:
         named = owner.value if isinstance(owner.value, type) else type(owner.value)
         # What the class says itself of its name is its own.
-        called, attributes = vars(type)["__name__"].__get__(named), wrapped.reads(owner)
+        called, attributes = owner.called or vars(type)["__name__"].__get__(named), wrapped.reads(owner)
         if attributes:
             known = numbered.setdefault(called, [])
             if id(owner.value) not in known:
                 known.append(id(owner.value))
             number = known.index(id(owner.value))
-            called = f"{called} ({number + 1})" if number else called
+            called = f"{called} ({number + 1})" if number and not owner.called else called
         asked.append((called, attributes))
     return asked
 
@@ -294,4 +292,5 @@ def _token(part: Any) -> Any:
         return type(part), text
     if is_array(part):
         return contents(part) or id(part)
-    return likeness(part) if is_made(part) or type(part) in (*CONTAINERS, tuple) else id(part)
+    is_alike = is_made(part) or is_jitted(part) or type(part) in (*CONTAINERS, tuple, functools.partial)
+    return likeness(part) if is_alike else id(part)

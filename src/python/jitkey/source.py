@@ -140,6 +140,8 @@ class Owner:
     """Whether a key has it by its identity."""
     parameter: str | None = None
     """The parameter that it is passed as, if that is known."""
+    called: str | None = None
+    """The name under which the function has it, that of a method for its object among them."""
 
 
 def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
@@ -154,8 +156,9 @@ def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
             if inner is None or is_program(function.__code__):
                 return
         elif kind is types.MethodType:
-            yield Owner(function.__self__, is_identity=True)
             inner = function.__func__
+            of_method = stored(body(inner), "__code__")
+            yield Owner(function.__self__, is_identity=True, called=of_method.co_varnames[0] if of_method is not None else None)
         elif issubclass(kind, functools.partial):
             names = positional(function.func)
             for i, value in enumerate(function.args):

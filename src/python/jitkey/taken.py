@@ -36,7 +36,7 @@ from .instructions import (
     takes_its_form,
 )
 from .seen import Met, inside, marked
-from .source import NOTHING, body, is_of_python, of_class, stored
+from .source import NOTHING, body, is_of_program, is_of_python, of_class, stored
 from .texts import CONTAINERS, is_array, is_plain
 
 DEPTH = 3
@@ -249,7 +249,9 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
                 # It is added to, and not read.
                 part = NOTHING
             elif not is_item and _is_method(type(part), name):
-                path = inner
+                # What a method of the program's takes of it is known by its code; another one takes what it likes.
+                method = method_of(type(part), name)
+                part, path = (NOTHING if method is not None and is_of_program(method.__code__.co_filename) else part), inner
             break
         if (called or not path or part is not value) and part is not NOTHING:
             found[path] = part

@@ -21,7 +21,6 @@ from .source import (
     is_of_program,
     is_of_the_program,
     is_program,
-    is_wrapper,
     library_function,
     own_name,
 )
@@ -145,9 +144,10 @@ def _is_value(name: str, value: Any) -> bool:
     if library_function(value) is not None:
         # What has a name of the program's is a choice, and else an import.
         return own_name(value) != name
-    if type(value) is types.FunctionType:
-        return is_of_program(value.__code__.co_filename) and not is_wrapper(value)
-    is_part_of_a_module = issubclass(type(value), (*ROUTINES, functools.partial)) or is_jitted(value)
+    if type(value) is functools.partial or type(value) is types.FunctionType or is_jitted(value):
+        # What a transformation makes of one of the program's functions is another if that is.
+        return _is_own_function(body(value)) or type(value) is functools.partial
+    is_part_of_a_module = issubclass(type(value), ROUTINES)
     is_open = held_by(value) is not None and not is_part_of_a_module
     return is_open or is_made(value) or type(value) is tuple or is_plain(value) or is_array(value) or type(value) in CONTAINERS
 
