@@ -80,6 +80,7 @@ impl<'s> Advisor<'s> {
             pairs.all(|(globs, text)| globs.is_empty() || globs.iter().any(|glob| glob.is_match(text)))
                 && all.iter().all(|glob| beside.iter().any(|text| glob.is_match(text)))
                 && (!cause.when.one_dtype || dtype_in(before).is_some_and(|dtype| dtype_in(after) == Some(dtype)))
+                && (!cause.when.comes_again || call.nearest_comes_again)
                 && (cause.when.missed.is_empty() || did_miss == cause.when.missed.iter().copied().collect())
         };
         let (_, cause) = self.0.iter().find(fits)?;

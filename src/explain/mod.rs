@@ -7,6 +7,7 @@ mod absence;
 mod advice;
 mod beside;
 mod functions;
+mod in_turn;
 mod inside;
 mod methods;
 mod outside;
@@ -17,6 +18,7 @@ mod replay;
 mod transformed;
 mod tried;
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
@@ -34,6 +36,7 @@ use crate::case::{Call, Layer, LayerSet, Step, Verdict, Via};
 use crate::model::{self, Difference, Simulation, Written};
 use crate::spec::{Profile, Spec, Version};
 use advice::Advisor;
+use in_turn::InTurn;
 use inside::Inside;
 use outside::Outside;
 use replay::{Origin, Replay};
@@ -121,6 +124,9 @@ pub struct ExplainedCall {
     /// The number of the call that was the first to be given the same, of those that the function had one after the other.
     #[serde(skip)]
     like: usize,
+    /// Whether a later call is given an object that the nearest one was given, and this one is not.
+    #[serde(skip)]
+    nearest_comes_again: bool,
     /// What it did.
     pub observed: Verdict,
     /// Seconds that jax took to trace, lower and compile it, as it measures that.
@@ -425,6 +431,7 @@ impl Explained {
                 function,
                 from: recorded.from.clone(),
                 like: same.map_or(i + 1, |before| calls[before].like),
+                nearest_comes_again: false,
                 observed: recorded.observed.verdict(),
                 seconds: recorded.seconds,
                 transformed: recorded.transformed,
@@ -469,6 +476,8 @@ impl Explained {
         let mut firsts: HashSet<usize> = HashSet::new();
         let mut made_at: HashMap<_, Vec<usize>> = HashMap::new();
         (1..=calls.len()).for_each(|number| made_at.entry(place_of_call(number)).or_default().push(number));
+        let in_turn = OnceCell::new();
+        let number_of_calls = calls.len();
         for (call, absence) in calls.iter_mut().zip(absence::absences(&recording, &functions)) {
             // That another function is another one says nothing, where this one was there before; and below the trace the
             // program of another has nothing to be found.
@@ -543,6 +552,12 @@ impl Explained {
                 });
                 firsts.insert(call.number);
             }
+            call.nearest_comes_again = call.explanation().is_some_and(|explanation| match explanation.nearest {
+                Nearest::Call(nearest) if explanation.differences.iter().any(is_of_a_function) => {
+                    in_turn.get_or_init(|| InTurn::of(number_of_calls, described)).comes_again(nearest, call.number)
+                }
+                _ => false,
+            });
             call.put_last_what_costs_the_fast_path_alone();
             call.advice = advisor.of_call(call);
             call.further = advisor.further(call);

@@ -52,6 +52,12 @@ pub(super) fn is_of_an_array(found: &Difference) -> bool {
     found.component == OUTSIDE && is_array(&found.before) && is_array(&found.after)
 }
 
+/// Whether two texts are one, or equal numbers: a closure makes 8.0 of its 8.
+fn are_equal([before, after]: &[&str; 2]) -> bool {
+    let numbers = before.parse::<f64>().ok().zip(after.parse::<f64>().ok());
+    before == after || numbers.is_some_and(|(before, after)| before == after)
+}
+
 /// What is read from outside by one name, where it is another.
 fn difference(name: &str, before: &str, after: &str) -> Difference {
     let ((before, of_before), (after, of_after)) = (unnumbered(before), unnumbered(after));
@@ -141,8 +147,7 @@ impl<'r> Outside<'r> {
                     let names = after.keys().chain(before.keys().filter(|name| !after.contains_key(*name)));
                     let texts =
                         |name| [before, after].map(|read| read.get(name).map_or(UNREAD, |text: &String| text.as_str()));
-                    let differing =
-                        names.map(|name| (name, texts(name))).filter(|(_, [before, after])| before != after);
+                    let differing = names.map(|name| (name, texts(name))).filter(|(_, texts)| !are_equal(texts));
                     for (name, [before, after]) in differing {
                         let difference = difference(&format!("{holder}{name}"), before, after);
                         if !found.contains(&difference) {

@@ -88,6 +88,9 @@ pub struct When {
     /// The layers that the call missed, all of them.
     #[serde(default)]
     pub missed: Vec<Layer>,
+    /// Whether a later call is given an object that the nearest one was given, and this one not, so that both are in use.
+    #[serde(default)]
+    pub comes_again: bool,
 }
 
 /// What several calls of one function show together.

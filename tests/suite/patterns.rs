@@ -6,7 +6,9 @@ use jitkey::report::explain::text;
 use jitkey::report::text::Style;
 use rstest::rstest;
 
+use super::common::NEWEST;
 use super::explanations::{TRACED, explained, line};
+use super::recordings::record;
 
 /// What the calls of one function show together: the id, the calls and the paths.
 #[rstest]
@@ -267,4 +269,16 @@ fn functions_that_are_kept_can_be_made_alike(
     assert!(explained.calls.iter().all(|call| call.first && call.is_predicted()), "{explained:#?}");
     let alike = explained.patterns.iter().find(|pattern| pattern.id == "made-alike-and-kept");
     assert_eq!(alike.map(|it| (&it.calls[..], it.saves)), expected, "{}", text(&explained, Style::PLAIN));
+}
+
+/// Two optimizers that are used in turn are both meant; one that is made anew reads no other number where its schedule has written 8
+/// as 8.0.
+#[rstest]
+fn optimizers_in_turn_are_meant(#[values(NEWEST, "0.4.30")] version: &str) {
+    let explained = record("optimizers_in_turn", version);
+    let causes = |number: usize| -> Vec<_> {
+        explained.calls[number - 1].advice.iter().flatten().map(|advice| advice.cause.as_str()).collect()
+    };
+    assert_eq!((causes(2)[0], causes(6)[0]), ("another-optimizer", "optimizer-made-anew"), "{explained:#?}");
+    assert!(explained.calls[5].outside.is_empty(), "{:#?}", explained.calls[5].outside);
 }
