@@ -135,10 +135,12 @@ def of_two_entries() -> Any:
 
 
 gain, shift, config = 2.0, jnp.ones(3), Config()
+held = [jnp.ones(3) for _ in range(16)]
 OTHERS: dict[str, Callable[[], Callable[..., Any]]] = {
     "a function that has compiled twice": of_two_entries,
     "a static argument": lambda: functools.partial(jax.jit(lambda leaves, by: [leaf * by for leaf in leaves], static_argnames="by"), by=2),
     "two variables": lambda: jax.jit(lambda leaves: [leaf * gain + shift for leaf in leaves]),
+    "a list of sixteen arrays": lambda: jax.jit(lambda leaves: [leaf * sum(held) for leaf in leaves]),
     "an attribute of a variable": lambda: jax.jit(lambda leaves: [leaf * config.rate for leaf in leaves]),
     "a method, and an attribute of its object": lambda: jax.jit(config.scaled),
     "a partial of an object, and its attribute": lambda: jax.jit(functools.partial(Config.scaled, config)),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::Value as Tree;
 
 use crate::case::Call;
+use crate::model::Difference;
 
 /// The objects that calls name.
 pub(super) struct InTurn {
@@ -35,11 +36,21 @@ impl InTurn {
         Self { named, last }
     }
 
-    /// Whether something that call `nearest` names, and call `number` doesn't, is named later.
-    pub fn comes_again(&self, nearest: usize, number: usize) -> bool {
-        let mut before = self.named[nearest - 1].iter().filter(|name| !self.named[number - 1].contains(*name));
-        before.any(|name| self.last[name] > number)
+    /// Whether the function that `difference` is about, which call `nearest` names and call `number` doesn't, is named later.
+    pub fn comes_again(&self, nearest: usize, number: usize, difference: &Difference) -> bool {
+        let Some(function) = called(&difference.before) else { return false };
+        let is_of = |name: &&String| name.strip_prefix(&*function).is_some_and(|rest| rest.starts_with('_'));
+        let before = self.named[nearest - 1].iter().filter(is_of);
+        let mut gone = before.filter(|name| !self.named[number - 1].contains(*name));
+        gone.any(|name| self.last[name] > number)
     }
+}
+
+/// What a function is called, as names are made of that: `init_fn` of `<function chain.<locals>.init_fn at a.py:1>`.
+fn called(text: &str) -> Option<String> {
+    let (path, _) = text.strip_prefix("<function ")?.split_once(" at ")?;
+    let name = path.rsplit_once('.').map_or(path, |(_, name)| name);
+    Some(name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect())
 }
 
 fn add_names(text: &Tree, names: &mut HashSet<String>) {

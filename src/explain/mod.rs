@@ -553,8 +553,11 @@ impl Explained {
                 firsts.insert(call.number);
             }
             call.nearest_comes_again = call.explanation().is_some_and(|explanation| match explanation.nearest {
-                Nearest::Call(nearest) if explanation.differences.iter().any(is_of_a_function) => {
-                    in_turn.get_or_init(|| InTurn::of(number_of_calls, described)).comes_again(nearest, call.number)
+                Nearest::Call(nearest) => {
+                    explanation.differences.iter().filter(|found| is_of_a_function(found)).any(|found| {
+                        let in_turn = in_turn.get_or_init(|| InTurn::of(number_of_calls, described));
+                        in_turn.comes_again(nearest, call.number, found)
+                    })
                 }
                 _ => false,
             });

@@ -124,3 +124,24 @@ class Called:
 trainer, called = Trainer(), jax.jit(Called())
 for gain in (1.0, 2.0):
     trainer.step(x), trainer.of_static(x), called(x)
+
+
+def make_layer(by):
+    def layer(x):
+        return x * by[0]
+
+    return layer
+
+
+firsts, seconds = [1.0], [2.0]
+first, second = make_layer(firsts), make_layer(seconds)
+
+
+@jax.jit
+def layers_of_one_place(x):
+    return first(x) + second(x)
+
+
+layers_of_one_place(x)
+seconds[0] = 3.0
+layers_of_one_place(x)

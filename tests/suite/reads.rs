@@ -322,6 +322,7 @@ fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
         changed("call 14 of loss", "gain: 2.0 was 1.0"),
         changed("call 15 of of_static", "gain: 2.0 was 1.0"),
         changed("call 16 of Called", "gain: 2.0 was 1.0"),
+        changed("call 18 of layers_of_one_place", "layer.by (2)[0]: 3.0 was 2.0"),
     ];
     let found = patterns("helpers_read", version);
     let found: Vec<_> = found.iter().filter(|it| it.starts_with("unseen-attribute")).collect();

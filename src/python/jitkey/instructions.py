@@ -74,7 +74,9 @@ def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
         if end > at + 1 and all(
             inner in unseen or steps[inner].opname in _NOTHING for inner in range(at + 1, _end_of_branch(steps, at, end))
         ):
-            unseen.update(range(at - _length_before(steps, at, 1), at + 1))
+            decides = range(at - _length_before(steps, at, 1), at + 1)
+            # What is named on the way is read behind.
+            unseen.update(decides if not any(steps[inner].opname.startswith("STORE_") for inner in decides) else ())
     return tuple(step for at, step in enumerate(steps) if at not in unseen)
 
 

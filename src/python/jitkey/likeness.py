@@ -32,7 +32,7 @@ _ATOMS = (complex, bytes, range, float, np.generic, np.dtype)
 
 
 _SEQUENCES = (list, collections.deque)
-_MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict)
+_MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 """Containers of which what is in them stands in an order."""
 
 ARRAYS = 4096
@@ -151,6 +151,8 @@ def _parts(value: Any) -> list[Any] | None:
         return [value.func, value.args, value.keywords]
     if is_jitted(value):
         return [body(value)]
+    if made in (set, frozenset) and len(value) <= LOOKED_AT and all(map(is_plain, value)):
+        return sorted(map(repr, value))
     if made in _SEQUENCES or issubclass(made, tuple):
         return list(itertools.islice((made if made in _SEQUENCES else tuple).__iter__(value), LOOKED_AT))
     if made in _MAPPINGS:

@@ -20,7 +20,7 @@ from .instructions import IS_NONE, IS_THERE
 from .likeness import LOOKED_AT, contents, is_made, likeness
 from .objects import is_open
 from .parameters import names_of
-from .seen import LEVELS, Like, Mark, Met, Said, Seen, marked
+from .seen import Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, function_text, held_by, is_by_identity, is_jitted, library_function
 from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
@@ -127,12 +127,12 @@ class Reads:
                 return Seen(Mark(value), {}, ((name, f"<{type(value).__name__} {array_text(value)}>"),))
             return Seen(Mark(value), None, ((f"len({name})", str(len(value))),))
         if is_container and isinstance(value, dict) and wrapped.asks(is_looked_up, name):
-            return Seen(marked(value, LEVELS), {}, ((name, self._text_as_it_grows(place, value)),))
+            return Seen(marked(value, is_whole=True), {}, ((name, self._text_as_it_grows(place, value)),))
         taken = _taken_of(wrapped, name, value)
         if taken is None:
             # Of a class or a module only what is taken of it can be another.
             said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
-            return Seen(marked(value, LEVELS), {}, said)
+            return Seen(marked(value, is_whole=True), {}, said)
         seen = self._of_object(value, taken, name, place, is_identity=True)
         more = () if is_space else self._of_class(name, value, place, is_said=seen.said != ())
         return dataclasses.replace(seen, said=seen.said + more)
@@ -273,6 +273,11 @@ def _named(part: Any) -> str | None:
     return None if called is None else f"<{called}>"
 
 
+def _whole(part: Any) -> str:
+    """All that is in a container; equal sets have no order."""
+    return f"{{{', '.join(sorted(map(repr, part)))}}}" if type(part) is set and part else repr(part)
+
+
 def _can_change(part: Any) -> bool:
     """Whether it is a container that can be changed in its place, or holds one."""
     return type(part) in CONTAINERS or (type(part) is tuple and any(map(_can_change, part[:LOOKED_AT])))
@@ -288,7 +293,7 @@ def _token(part: Any) -> Any:
         return type(part), f"<{called}>"
     if type(part) is types.MethodType:
         return f"{id(part.__self__)} {id(part.__func__)}"
-    if type(part) in CONTAINERS and holds_only(is_plain, part, WITHIN, ITEMS) and len(text := repr(part)) <= WHOLE:
+    if type(part) in CONTAINERS and holds_only(is_plain, part, WITHIN, ITEMS) and len(text := _whole(part)) <= WHOLE:
         return type(part), text
     if is_array(part):
         return contents(part) or id(part)

@@ -18,7 +18,7 @@ EACH_TIME = 4096
 """So many bytes of an array are looked at in each call."""
 
 MARKED, LEVELS = 512, 8
-"""So much in a container is marked, so deep."""
+"""So much in a container is marked, with what is in that, so deep."""
 
 Said = tuple[tuple[str, str], ...]
 """What stands in places, by their paths."""
@@ -91,9 +91,11 @@ class Items(Mark):
 
     __slots__ = ("_marks",)
 
-    def __init__(self, value: Any, depth: int) -> None:
+    def __init__(self, value: Any, left: list[int], within: frozenset[int]) -> None:
         super().__init__(value)
-        self._marks = [marked(part, depth - 1) for part in items_of(value)]
+        parts = items_of(value)
+        left[0] -= len(parts)
+        self._marks = [_marked_in(part, left, within | {id(value)}) for part in parts]
 
     def is_of(self, value: Any) -> bool:
         """Whether it is that container, and holds what it held."""
@@ -101,14 +103,6 @@ class Items(Mark):
             return False
         parts = items_of(value)
         return len(parts) == len(self._marks) and all(map(is_marked, parts, self._marks))
-
-
-class Unmarked:
-    """Tells nothing: what it is of is looked at each time."""
-
-    def is_of(self, _: Any) -> bool:
-        """Never."""
-        return False
 
 
 class Like:
@@ -124,14 +118,22 @@ class Like:
         return type(value) is self._made
 
 
-def marked(value: Any, depth: int = 0) -> Any:
-    """What tells the value from another one in its place, a container by what is in it, so deep."""
-    kind = type(value)
-    if kind is np.ndarray and value.nbytes <= EACH_TIME:
+def marked(value: Any, *, is_whole: bool = False) -> Any:
+    """What tells the value from another one in its place, a container by what is in it, if it is read as a whole."""
+    if is_whole:
+        return _marked_in(value, [MARKED], frozenset())
+    if type(value) is np.ndarray and value.nbytes <= EACH_TIME:
         return Contents(value)
-    if depth > 0 and (kind in CONTAINERS or kind is tuple):
-        return Items(value, depth) if depth > 1 and len(value) <= MARKED else Unmarked()
     return value if is_plain(value) else Mark(value)
+
+
+def _marked_in(value: Any, left: list[int], within: frozenset[int]) -> Any:
+    """The same of what is in others, of which so much is marked yet."""
+    kind = type(value)
+    if kind not in CONTAINERS and kind is not tuple:
+        return marked(value)
+    is_much = 2 * len(value) > left[0] or len(within) >= LEVELS or id(value) in within
+    return Mark(value) if is_much else Items(value, left, within)
 
 
 def items_of(value: Any) -> list[Any]:

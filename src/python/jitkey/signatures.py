@@ -39,7 +39,9 @@ def _numbers_in(treedef: Any) -> list[Hashable]:
         node = nodes.pop()
         made = node.node_data()
         if made is not None:
-            _add_numbers(made[1], said)
+            # The keys of dicts are sorted, and print in names.
+            if made[0] not in (dict, collections.OrderedDict, collections.defaultdict):
+                _add_numbers(made[1], said)
             nodes += [child for child in node.children() if child.num_nodes > child.num_leaves]
     return said
 
@@ -69,6 +71,10 @@ def _compared(made: type) -> tuple[str, ...]:
     if fields is None:
         fields = _fields[made] = tuple(sorted(compared(made)))
     return fields
+
+
+NODES = 64
+"""The data of more nodes are not looked at in each call."""
 
 
 class Signatures:
@@ -124,6 +130,8 @@ class Signatures:
 
     def _of_data(self, treedef: Any) -> tuple[Hashable, ...]:
         """What tells the numbers in the data of nodes from equal ones: 1 from True, 0.0 from -0.0."""
+        if treedef.num_nodes - treedef.num_leaves > NODES:
+            return ()
         key = hash(treedef)
         has_numbers = self._has_numbers.get(key)
         if has_numbers is False:

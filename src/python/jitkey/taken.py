@@ -300,9 +300,7 @@ def _is_method(made: type, name: str) -> bool:
     return callable(found) and not isinstance(found, type)
 
 
-def _taken_of(
-    written: types.CodeType, holders: frozenset[str], callees: Callees, above: frozenset[types.CodeType] = frozenset()
-) -> set[str]:
+def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees, above: tuple[types.CodeType, ...] = ()) -> set[str]:
     """The paths; that of what holds them all is empty, where that is taken itself. `above` are those that hand it to this code."""
     taken: set[str] = set()
     steps: list[dis.Instruction | None] = [*instructions(written), None, None]
@@ -336,7 +334,7 @@ def _taken_of(
         if is_inside and (attribute := asked_of(steps, at, end)) is not None:
             taken |= {*(found - {path}), f"{path}.{attribute}"}
             continue
-        inner = _taken_by_callee(steps, at, end, callees, above | {written}) if path in found or not path else None
+        inner = _taken_by_callee(steps, at, end, callees, (written, *above)) if path in found or not path else None
         if inner is not None:
             taken |= {*(found - {path}), *(_within(path, one) for one in inner)}
             continue
@@ -353,21 +351,23 @@ def _within(path: str, inner: str) -> str:
 
 
 def _taken_by_callee(
-    steps: list[dis.Instruction | None], at: int, end: int, callees: Callees, above: frozenset[types.CodeType]
+    steps: list[dis.Instruction | None], at: int, end: int, callees: Callees, above: tuple[types.CodeType, ...]
 ) -> set[str] | None:
     """The paths that a function takes of what it is given, which is loaded there; None if it is given to none that is known."""
     given = argument_of(steps, at, end)
-    written = next((known[given[0]] for one in above if given and given[0] in (known := callees.get(one, {}))), None)
+    written = None if given is None else callees.get(above[0], {}).get(given[0])
     if given is None or written is None or written in above or len(above) > DEPTH:
         return None
     parameters = _params(written)
     name = given[1] if isinstance(given[1], str) else next(iter(parameters[given[1] : written.co_argcount]), None)
     if name not in parameters:
         return None
-    taken = _taken_of(written, frozenset([name]), callees, above)
-    for part in functions_in(written):
-        if name not in _params(part):
-            taken |= _taken_of(part, frozenset([name]), callees, above | {written})
+    taken: set[str] = set()
+    left = [written]
+    while left:
+        one = left.pop()
+        left += [part for part in functions_in(one) if name not in _params(part)]
+        taken |= _taken_of(one, frozenset([name]), callees, above if one is written else (written, *above))
     return taken
 
 

@@ -8,7 +8,15 @@ import types
 import weakref
 from typing import Any, NamedTuple, TypeGuard
 
-from .instructions import functions_in, instructions, is_given_for_its_form, is_given_to_a_callback, takes_its_form
+from .instructions import (
+    bases_asked,
+    functions_in,
+    instructions,
+    is_given_for_its_form,
+    is_given_to_a_callback,
+    own_loaded,
+    takes_its_form,
+)
 from .likeness import is_made
 from .outside import ROUTINES
 from .settings import is_namespace
@@ -21,6 +29,7 @@ from .source import (
     is_of_program,
     is_of_the_program,
     is_program,
+    layers,
     library_function,
     own_name,
 )
@@ -52,31 +61,42 @@ class Variables:
         """The functions of the program that each calls by a name."""
         self._places: list[tuple[weakref.ref[types.FunctionType], str | int]] = []
         """The functions that have them, with the names of those of their modules and the numbers of the cells of others."""
-        inner, made = body(function), type(function.__self__) if type(function) is types.MethodType else None
+        inner, made = body(function), None
+        if type(function) is types.MethodType:
+            holder = function.__self__
+            made = holder if isinstance(holder, type) else type(holder)
         if type(inner) is not types.FunctionType:
             # An object that is called.
             inner, made = method_of(type(inner), "__call__"), type(inner)
         if inner is None or not is_program(inner.__code__):
             return
+        numbers: dict[str, list[int]] = {}
         for reader in _readers(inner, made):
             names = _names_in(reader.__code__)
             module = "" if reader.__globals__ is inner.__globals__ else f"{reader.__module__.rpartition('.')[2]}."
             around = "" if reader is inner else f"{reader.__name__}."
             values, held = reader.__globals__, closed_over(reader)
-            called = {name: body(values.get(name)) for name in names.of_module} | {name: body(held.get(name)) for name in names.around}
-            callees = {name: inner.__code__ for name, inner in called.items() if _is_own_function(inner)}
+            read = {name: values.get(name) for name in names.of_module} | {name: held.get(name) for name in names.around}
+            callees = {name: body(one).__code__ for name, one in read.items() if _has_parameters_of_its_body(one)}
             self.callees |= dict.fromkeys(_all_in(reader.__code__), callees)
-            cells = [(i, name) for i, name in enumerate(reader.__code__.co_freevars) if name in names.around]
-            found: list[tuple[str, str, str | int]] = []
-            found += [(f"{module}{name}", name, name) for name in sorted(names.of_module) if _is_value(name, values.get(name, NOTHING))]
-            found += [(f"{around}{name}", name, i) for i, name in cells if _is_value(name, held.get(name, NOTHING))]
-            for said, name, place in found:
-                known = self.of.get(said)
-                if known is None and len(self.of) < VARIABLES:
+            found: list[tuple[str, str, str | int, int]] = []
+            for name in sorted(names.of_module):
+                if _is_value(name, values.get(name, NOTHING)):
+                    found.append((f"{module}{name}", name, name, id(values)))
+            for i, (name, cell) in enumerate(zip(reader.__code__.co_freevars, reader.__closure__ or (), strict=False)):
+                if name in names.around and _is_value(name, held.get(name, NOTHING)):
+                    found.append((f"{around}{name}", name, i, id(cell)))
+            for called, name, place, holder in found:
+                # Those that have one name are numbered.
+                of_name = numbers.setdefault(called, [])
+                number = of_name.index(holder) if holder in of_name else len(of_name)
+                said = f"{called} ({number + 1})" if number else called
+                if said not in self.of and len(self.of) < VARIABLES:
+                    of_name.append(holder)
                     self._places.append((weakref.ref(reader), place))
-                    known = Variable(name, frozenset())
-                if known is not None:
-                    self.of[said] = Variable(name, known.codes | {reader.__code__})
+                    self.of[said] = Variable(name, frozenset())
+                if said in self.of:
+                    self.of[said] = Variable(name, self.of[said].codes | {reader.__code__})
         self.names = (*self.of,)
 
     def now(self) -> list[Any]:
@@ -116,6 +136,12 @@ def _readers(function: types.FunctionType, made: type | None) -> list[types.Func
 def _is_own_function(function: Any) -> TypeGuard[types.FunctionType]:
     """Whether it is a function that the program defines."""
     return type(function) is types.FunctionType and is_of_program(function.__code__.co_filename)
+
+
+def _has_parameters_of_its_body(function: Any) -> bool:
+    """Whether what it is called with is what a function of the program's is, as of what `jax.jit` and transformations make of one."""
+    around = list(layers(function))
+    return _is_own_function(around[-1]) and all(type(one) is types.FunctionType or is_jitted(one) for one in around)
 
 
 def _all_in(written: types.CodeType) -> list[types.CodeType]:
@@ -160,12 +186,15 @@ class _Names(NamedTuple):
     later: frozenset[str]
     """What it only gives to callbacks, of either."""
     attributes: frozenset[str]
+    """Those that it takes of its first parameter, or of a base."""
 
 
 @functools.lru_cache(maxsize=1024)
 def _names_in(written: types.CodeType) -> _Names:
     """Without what the code sets: a count of its traces, say."""
-    of_module, around, its_own, attributes = set[str](), set[str](), set[str](), set[str]()
+    of_module, around, attributes = set[str](), set[str](), set[str]()
+    set_there, set_around = set[str](), set[str]()
+    first = next(iter(written.co_varnames[: written.co_argcount]), None)
     now, later, left = set[str](), set[str](), [written]
     while left:
         one = left.pop()
@@ -177,10 +206,13 @@ def _names_in(written: types.CodeType) -> _Names:
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not is_form:
                 (around if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
                 (later if is_given_to_a_callback(padded, at) else now).add(step.argval)
-            elif step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
-                its_own.add(step.argval)
-            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+                set_there.add(step.argval)
+            elif step.opname in ("STORE_DEREF", "DELETE_DEREF"):
+                set_around.add(step.argval)
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and at > 0 and first is not None and own_loaded(steps[at - 1]) == first:
                 attributes.add(step.argval)
+        attributes |= bases_asked(one)
     # What is in a cell of its own is none from around.
     around = around.intersection(written.co_freevars)
-    return _Names(*map(frozenset, (of_module - its_own, around - its_own, later - now, attributes)))
+    return _Names(*map(frozenset, (of_module - set_there, around - set_around, later - now, attributes)))
