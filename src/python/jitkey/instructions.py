@@ -59,35 +59,35 @@ _LIKE = frozenset({"empty_like", "full_like", "ndim", "ones_like", "result_type"
 
 @functools.lru_cache(maxsize=1024)
 def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
-    """Those of the code, without what it prints, logs or raises, and what alone decides whether it does: what is read for that is in no
-    program."""
+    """Those of the code, without what it prints or logs, what alone decides whether it does, and what it raises: what is read for that is
+    in no program. What decides whether it raises is seen where nothing is cached."""
     steps = [one for step in dis.get_instructions(written) for one in _one_by_one(step)]
     said, raised = set[int](), set[int]()
     for at in range(len(steps)):
         said.update(range(at, at + _length_of_message(steps, at)))
         raised.update(range(at - _length_of_error(steps, at), at))
-    unseen = said | raised
     places = {step.offset: at for at, step in reversed([*enumerate(steps)])}
     # What decides whether something is said, from the last to the first: `if loud and early:`.
     for at in reversed(range(len(steps))):
         end = places.get(steps[at].argval, 0) if steps[at].opname.startswith("POP_JUMP") else 0
         if end > at + 1 and all(
-            inner in unseen or steps[inner].opname in _NOTHING for inner in range(at + 1, _end_of_branch(steps, at, end))
+            inner in said or steps[inner].opname in _NOTHING for inner in range(at + 1, _end_of_branch(steps, at, end))
         ):
             decides = range(at - _length_before(steps, at, 1), at + 1)
             # What is named on the way is read behind.
-            unseen.update(decides if not any(steps[inner].opname.startswith("STORE_") for inner in decides) else ())
+            said.update(decides if not any(steps[inner].opname.startswith("STORE_") for inner in decides) else ())
+    unseen = said | raised
     return tuple(step for at, step in enumerate(steps) if at not in unseen)
 
 
 def _end_of_branch(steps: list[dis.Instruction], at: int, end: int) -> int:
-    """Where the branch ends that a jump to there leaves out: before the jump, what is raised, or what returns as the other one does."""
+    """Where the branch ends that a jump to there leaves out: before what returns as the other one does."""
     kinds = [(step.opname, step.argval) for step in steps[max(at + 1, end - 2) : end]]
     for length in (1, 2):
         returned = [(step.opname, step.argval) for step in steps[end : end + length]]
         if returned[-1:] and returned[-1][0] in ("RETURN_VALUE", "RETURN_CONST") and kinds[-length:] == returned:
             return end - length
-    return end - (kinds[-1:] != [] and kinds[-1][0] == "RAISE_VARARGS")
+    return end
 
 
 def _one_by_one(step: dis.Instruction) -> list[dis.Instruction]:
