@@ -157,8 +157,9 @@ def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
                 return
         elif kind is types.MethodType:
             inner = function.__func__
-            of_method = stored(body(inner), "__code__")
-            yield Owner(function.__self__, is_identity=True, called=of_method.co_varnames[0] if of_method is not None else None)
+            written = inner if type(inner) is types.FunctionType else body(inner)
+            has_name = type(written) is types.FunctionType and written.__code__.co_argcount > 0
+            yield Owner(function.__self__, is_identity=True, called=written.__code__.co_varnames[0] if has_name else None)
         elif issubclass(kind, functools.partial):
             names = positional(function.func)
             for i, value in enumerate(function.args):
