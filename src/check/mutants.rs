@@ -62,7 +62,9 @@ pub struct Fates<'s> {
 
 /// Which pairs.
 #[derive(Debug, Clone, Copy)]
-pub struct Hunt {
+pub struct Hunt<'v> {
+    /// At which version of the implementation; that of its newest profile if not given.
+    pub version: Option<&'v Version>,
     /// The seed.
     pub seed: u64,
     /// How many pairs a mutant is given to survive.
@@ -77,8 +79,8 @@ pub struct Hunt {
 /// threads.
 ///
 /// # Errors
-/// If a mutant is made of something that has no profile, or its edits don't fit.
-pub fn hunt<'s>(spec: &'s Spec, mutants: &[&'s Mutant], how: Hunt) -> Result<Fates<'s>, String> {
+/// If a mutant is made of something that has no profile at that version, or its edits don't fit.
+pub fn hunt<'s>(spec: &'s Spec, mutants: &[&'s Mutant], how: Hunt<'s>) -> Result<Fates<'s>, String> {
     let mut fates: Vec<(usize, Fate<'s>)> = Vec::new();
     let (mut control, mut control_differs) = (0, Vec::new());
     let mut implementations: Vec<&str> = mutants.iter().map(|mutant| mutant.of.as_str()).collect();
@@ -110,11 +112,17 @@ pub fn hunt<'s>(spec: &'s Spec, mutants: &[&'s Mutant], how: Hunt) -> Result<Fat
     Ok(Fates { fates: fates.into_iter().map(|(_, fate)| fate).collect(), control, control_differs })
 }
 
-/// A campaign on the newest profile of `implementation`, and the version that it stands for.
-fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt) -> Result<(Campaign<'s>, String), String> {
-    let profile =
-        spec.newest_profile(implementation).ok_or_else(|| format!("there is no profile of {implementation}"))?;
-    let version: Version = profile.versions.lowest();
+/// A campaign on the profile of `implementation` that is asked for, and the version that it stands for.
+fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt<'s>) -> Result<(Campaign<'s>, String), String> {
+    let profile = match how.version {
+        Some(version) => spec.profile(implementation, version),
+        None => spec.newest_profile(implementation),
+    };
+    let profile = profile.ok_or_else(|| match how.version {
+        Some(version) => format!("there is no profile of {implementation} at {version}"),
+        None => format!("there is no profile of {implementation}"),
+    })?;
+    let version = how.version.cloned().unwrap_or_else(|| profile.versions.lowest());
     let generator = Generator::new(spec, &profile.profile, &version, |_| true).expect("there is a profile");
     if generator.rules().len() == 0 {
         return Err(format!("no rule speaks of {implementation}"));
@@ -161,7 +169,7 @@ struct Field<'f, 's> {
     /// The same with functions that are traced and never run, where there is such a thing.
     ahead: Option<&'f Campaign<'s>>,
     prey: Vec<Prey<'s>>,
-    how: Hunt,
+    how: Hunt<'s>,
     control: Mutex<(u64, Vec<String>)>,
 }
 

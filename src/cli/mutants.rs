@@ -8,7 +8,7 @@ use super::campaign::{seed, spinner, wanted};
 use super::{CliError, End, print, style};
 use crate::check::{Fate, Hunt, hunt};
 use crate::report::mutants::text;
-use crate::spec::{Mutant, Spec};
+use crate::spec::{Mutant, Spec, Version};
 
 /// Hunt the mutants of the spec: models with a defect, each of which pairs that the rules make have to find.
 #[derive(Debug, Args)]
@@ -16,7 +16,8 @@ pub(super) struct MutantsOf {
     /// Only mutants whose id matches: `weak-type/*`.
     #[arg(value_name = "GLOB")]
     ids: Vec<String>,
-    /// Instead of the named mutants, those that each lack one entry of this implementation's newest profile.
+    /// Instead of the named mutants, those that each lack one entry of this implementation's profile: of the newest one, or of that
+    /// at a version (`jax.jit@0.6.2`).
     #[arg(long, value_name = "IMPLEMENTATION")]
     entries: Option<String>,
     /// How many pairs a mutant is given to survive.
@@ -33,8 +34,10 @@ const CONTROL: u64 = 10_240;
 impl MutantsOf {
     pub(super) fn run(&self, spec: &Spec) -> Result<End, CliError> {
         let wanted = wanted(&self.ids)?;
-        let entries = self.entries.as_ref().map(|implementation| entries(spec, implementation)).transpose()?;
-        let mutants = entries.as_ref().unwrap_or(&spec.mutants).iter();
+        let entries = self.entries.as_deref().map(|of| entries(spec, of)).transpose()?;
+        let (version, mutants) =
+            entries.as_ref().map_or((None, &spec.mutants), |(version, mutants)| (version.as_ref(), mutants));
+        let mutants = mutants.iter();
         let mutants: Vec<_> = mutants.filter(|mutant| wanted(&mutant.id)).collect();
         if mutants.is_empty() {
             let ids = if entries.is_some() { "without patterns all are tried" } else { "spec/mutants.yaml has them" };
@@ -45,7 +48,7 @@ impl MutantsOf {
         let watch = spinner();
         watch.set_message(format!("hunting {} mutants", mutants.len()));
         watch.enable_steady_tick(std::time::Duration::from_millis(100));
-        let fates = hunt(spec, &mutants, Hunt { seed: self.seed, most: self.pairs, control: CONTROL, jobs });
+        let fates = hunt(spec, &mutants, Hunt { version, seed: self.seed, most: self.pairs, control: CONTROL, jobs });
         watch.finish_and_clear();
         let fates = fates.map_err(CliError::Usage)?;
         print(&text(&fates, Some(started.elapsed().as_secs_f64()), style()));
@@ -54,12 +57,20 @@ impl MutantsOf {
     }
 }
 
-/// The mutants that each lack one entry of the newest profile of `implementation`.
-fn entries(spec: &Spec, implementation: &str) -> Result<Vec<Mutant>, CliError> {
-    let profile = spec.newest_profile(implementation);
+/// The mutants that each lack one entry of a profile, and its version if `of` names one: `jax.jit@0.6.2`.
+fn entries(spec: &Spec, of: &str) -> Result<(Option<Version>, Vec<Mutant>), CliError> {
+    let (implementation, version) = of.split_once('@').map_or((of, None), |(name, version)| (name, Some(version)));
+    let version = version.map(str::parse::<Version>).transpose().map_err(|error| CliError::Usage(error.to_string()))?;
+    let profile = match &version {
+        Some(version) => spec.profile(implementation, version),
+        None => spec.newest_profile(implementation),
+    };
     let profile = profile.ok_or_else(|| {
-        let known = spec.implementations().join(", ");
-        CliError::Usage(format!("there is no profile of `{implementation}`; there are those of {known}"))
+        let known = match spec.versions_of(implementation) {
+            versions if !versions.is_empty() => versions,
+            _ => spec.implementations().join(", "),
+        };
+        CliError::Usage(format!("there is no profile of `{of}`; there are those of {known}"))
     })?;
-    Mutant::of_entries(profile).map_err(CliError::Usage)
+    Ok((version, Mutant::of_entries(profile).map_err(CliError::Usage)?))
 }

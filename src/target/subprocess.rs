@@ -114,12 +114,15 @@ impl Subprocess {
     }
 
     fn ended(&mut self) -> String {
-        let status = match self.process.status() {
+        format!("the process {}{}", self.status(), self.process.stderr_tail())
+    }
+
+    fn status(&mut self) -> String {
+        match self.process.status() {
             Ok(Some(status)) => format!("ended ({status})"),
             Ok(None) => "has closed its output".to_owned(),
             Err(error) => format!("ended ({error})"),
-        };
-        format!("the process {status}{}", self.process.stderr_tail())
+        }
     }
 }
 
@@ -155,7 +158,10 @@ impl Target for Subprocess {
                     Silence::TimedOut => {
                         observed[culprit] = Some(Observation::TimedOut(self.patience(std::iter::once(case))));
                     }
-                    Silence::Ended => observed[culprit] = Some(Observation::Crashed(self.ended())),
+                    Silence::Ended => {
+                        what = self.status();
+                        observed[culprit] = Some(Observation::Crashed(self.ended()));
+                    }
                     // It has cost the case already.
                     Silence::Nonsense(reason) => {
                         what = format!("answered so that nobody can tell what it says ({reason})");

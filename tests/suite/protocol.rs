@@ -99,7 +99,9 @@ fn a_target_that_died_was_started_again() {
 #[test]
 fn a_target_that_always_dies_is_given_up() {
     let mut target = Subprocess::start(command("always-dies"), Vec::new(), LIMITS).unwrap();
-    assert!(matches!(target.observe(&cases()), Err(TargetError::KeepsCrashing { times: 3, .. })));
+    let error = target.observe(&cases()).unwrap_err();
+    assert!(matches!(error, TargetError::KeepsCrashing { times: 3, .. }));
+    assert!(error.to_string().contains(" ended (") && error.to_string().contains(") 3 times in a row"), "{error}");
 }
 
 #[test]
