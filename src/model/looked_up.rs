@@ -70,7 +70,7 @@ impl Simulation<'_> {
 
     /// Notes of a call's functions, in their order, why some were not found.
     pub(super) fn explain_functions(&mut self, looked_up: Vec<LookedUp>) {
-        let now = std::mem::take(&mut self.given_now);
+        let now = self.given_now.clone();
         if looked_up.is_empty() {
             return;
         }

@@ -1,6 +1,7 @@
 """A step whose helpers read variables, of its module, of another one and around them, which change."""
 
 import dataclasses
+import enum
 import functools
 
 import jax
@@ -145,3 +146,45 @@ def layers_of_one_place(x):
 layers_of_one_place(x)
 seconds[0] = 3.0
 layers_of_one_place(x)
+
+base = offset = 1.0
+
+
+def shifted(x):
+    return x + base
+
+
+@jax.jit
+def of_replaced(x):
+    return shifted(x)
+
+
+of_replaced(x)
+
+
+def shifted(x):
+    return x + offset
+
+
+of_replaced.clear_cache()
+of_replaced(x)
+offset = 2.0
+of_replaced(x)
+
+
+class Mode(enum.Enum):
+    TRAIN = 1
+    EVAL = 2
+
+
+mode = Mode.TRAIN
+
+
+@jax.jit
+def of_mode(x):
+    return x if mode is Mode.TRAIN else 2 * x
+
+
+of_mode(x)
+mode = Mode.EVAL
+of_mode(x)

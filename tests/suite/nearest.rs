@@ -557,6 +557,24 @@ fn a_loop_over_the_same_arrays_is_nearer() {
     assert_eq!(said(&explained), (vec![format!("function at f: {after} was {before}")], vec!["body-made-anew"]));
 }
 
+/// What differs below the jaxpr of a body that was made anew is said of a loop of that body, though another's is as long.
+#[test]
+fn a_length_is_that_of_a_loop_of_the_same_body() {
+    let call = |(i, (body, length)): (usize, (&str, usize))| {
+        format!(
+            r#"{{"api": "lax.scan", "name": "lax.scan", "at": "{body}.py:3", "from": "{body}.py:4", "missed": [{TRACED}],
+                "objects": {{"body_{i}": {{"def": {{"name": "{body} at {body}.py:3"}}}}}},
+                "call": {{"args": [{{"ref": "body_{i}"}}, "f32[]", "f32[{length}]"]}}}}"#
+        )
+    };
+    let lines: Vec<_> = [("gae", 16), ("roll", 10), ("gae", 10)].into_iter().enumerate().map(call).collect();
+    let explained = read(&lines);
+    let found: Vec<_> =
+        explained.calls[2].explanations.iter().flat_map(|it| &it.differences).map(ToString::to_string).collect();
+    assert!(found.contains(&"number of steps: 10 was 16".to_owned()), "{explained:#?}");
+    assert!(found.contains(&"shape at xs: [10] was [16]".to_owned()), "{explained:#?}");
+}
+
 /// A call that made what one of the same key had failed to make is one to be compared with.
 #[test]
 fn what_is_made_after_a_failure_is_near() {

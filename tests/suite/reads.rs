@@ -39,7 +39,10 @@ fn what_a_function_reads_from_outside_is_a_hazard(#[values(NEWEST, "0.4.30")] ve
         changed("call 14 of <lambda>", "type(net): Halved <type #2> was Net <type #1>"),
         changed("call 16 of <lambda>", "table: <float32[4] #2> was <float32[4] #1>"),
         // What is made again as it was is the same.
-        changed("call 28 of <lambda>", "activation: <function #2> was <function #1>"),
+        changed(
+            "call 28 of <lambda>",
+            "activation: <activation at variables_changed.py:130> was <activation at variables_changed.py:103>",
+        ),
         changed("call 29 of <lambda>", "chosen: <Schedule #2> was <Schedule #1>"),
         changed("call 30 of <lambda>", "layer: <Dense #2> was <Dense #1>"),
     ];
@@ -318,11 +321,14 @@ fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
         changed("calls 6, 7 and 8 of step", "table[0]: 5.0 was 1.0"),
         changed("calls 7, 8 and 9 of step", "scaled.by[0]: 4.0 was 3.0"),
         changed("calls 8 and 9 of step", "layers.Settings.gain: 4.0 was 1.0"),
-        changed("call 9 of step", "penalty: <function #2> was <function #1>"),
+        changed("call 9 of step", "penalty: <penalty at helpers_read.py:88> was <penalty at helpers_read.py:29>"),
         changed("call 14 of loss", "gain: 2.0 was 1.0"),
         changed("call 15 of of_static", "gain: 2.0 was 1.0"),
         changed("call 16 of Called", "gain: 2.0 was 1.0"),
         changed("call 18 of layers_of_one_place", "layer.by (2)[0]: 3.0 was 2.0"),
+        // What a helper reads that has taken the place of another.
+        changed("call 21 of of_replaced", "offset: 2.0 was 1.0"),
+        changed("call 23 of of_mode", "mode: Mode.EVAL was Mode.TRAIN"),
     ];
     let found = patterns("helpers_read", version);
     let found: Vec<_> = found.iter().filter(|it| it.starts_with("unseen-attribute")).collect();

@@ -4,6 +4,7 @@ static arguments and of the objects that are called."""
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import itertools
 import re
@@ -22,9 +23,10 @@ from .objects import is_open
 from .parameters import names_of
 from .seen import Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
-from .source import NOTHING, Owner, function_text, held_by, is_by_identity, is_jitted, library_function
+from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_jitted, library_function
 from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
+from .variables import is_own_function
 from .wrappers import Held, Wrapper
 
 PLACES = 4096
@@ -47,8 +49,8 @@ class Reads:
     """What functions read, in words that are others when it is another."""
 
     def __init__(self) -> None:
-        self._parts: dict[Hashable, dict[Any, tuple[int, Mark]]] = {}
-        """The numbers of what places have held."""
+        self._parts: dict[Hashable, dict[Any, tuple[str, int, Mark]]] = {}
+        """The names of what places have held, and their numbers among those of one name."""
         self._states: dict[Hashable, dict[int, dict[Any, Any]]] = {}
         """What dicts have held to which more is added, by these numbers."""
 
@@ -57,11 +59,16 @@ class Reads:
         found: Said = ()
         try:
             if wrapped.variables.names:
+                is_replaced = False
                 for name, value in zip(wrapped.variables.names, wrapped.variables.now(), strict=True):
                     seen = wrapped.seen.get(name)
                     if seen is None or not seen.is_all_of(value):
+                        is_replaced = is_replaced or (seen is not None and is_own_function(body(value)))
                         seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
                     found += seen.said
+                if is_replaced:
+                    wrapped.look_again()
+                    return self.of_call(wrapped, args, kwargs)
             for (given, path), held in list(wrapped.held.items()):
                 value = kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING
                 one, taken = at(value, path), held.taken.get(type(value), ())
@@ -173,14 +180,17 @@ class Reads:
         if type(token) is tuple:
             return str(token[1])
         known = self._parts.setdefault(place, {})
-        number, mark = known.get(token, (0, None))
+        is_function = type(part) is types.FunctionType
+        called, number, mark = known.get(token, ("", 0, None))
         if mark is None or not (type(token) is str or mark.is_of(part)):
             # Another one can have the id of one that is gone.
-            number = 1 + max([number for number, _ in known.values()], default=0)
+            called = function_text(part) if is_function else array_text(part) if is_array(part) else type(part).__name__
+            number = 1 + max([number for name, number, _ in known.values() if name == called], default=0)
             if len(known) >= PARTS:
                 known.clear()
-            known[token] = number, Mark(part)
-        return f"<{array_text(part) if is_array(part) else type(part).__name__} #{number}>"
+            known[token] = called, number, Mark(part)
+        # Functions are told apart by where they are written.
+        return f"<{called}>" if is_function and number == 1 else f"<{called} #{number}>"
 
     def _text_as_it_grows(self, place: Hashable, value: dict[Any, Any]) -> str:
         """That of a dict, which is the same for as long as what it has held is in it."""
@@ -289,6 +299,8 @@ def _token(part: Any) -> Any:
         return str, "absent"
     if is_plain(part):
         return type(part), repr(part)
+    if isinstance(part, enum.Enum) and part.name is not None:
+        return type(part), f"{type(part).__qualname__}.{part.name}"
     if (called := library_function(part)) is not None:
         return type(part), f"<{called}>"
     if type(part) is types.MethodType:

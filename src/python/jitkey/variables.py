@@ -99,6 +99,17 @@ class Variables:
                     self.of[said] = Variable(name, self.of[said].codes | {reader.__code__})
         self.names = (*self.of,)
 
+    def add(self, others: Variables) -> None:
+        """Takes those of others that it doesn't know, and what reads those that it does."""
+        for (called, variable), place in zip(others.of.items(), others._places, strict=True):
+            if called in self.of:
+                self.of[called] = Variable(variable.name, self.of[called].codes | variable.codes)
+            elif len(self.of) < VARIABLES:
+                self.of[called] = variable
+                self._places.append(place)
+        self.callees |= others.callees
+        self.names = (*self.of,)
+
     def now(self) -> list[Any]:
         """What they are now; `NOTHING` where there is none."""
         values = []
@@ -128,12 +139,12 @@ def _readers(function: types.FunctionType, made: type | None) -> list[types.Func
         if holder is not None:
             read += [method_of(holder, name) for name in sorted(names.attributes)]
         for inner in map(body, read):
-            if _is_own_function(inner) and not any(inner is one for one in found) and len(found) < READERS:
+            if is_own_function(inner) and not any(inner is one for one in found) and len(found) < READERS:
                 found.append(inner)
     return found
 
 
-def _is_own_function(function: Any) -> TypeGuard[types.FunctionType]:
+def is_own_function(function: Any) -> TypeGuard[types.FunctionType]:
     """Whether it is a function that the program defines."""
     return type(function) is types.FunctionType and is_of_program(function.__code__.co_filename)
 
@@ -141,7 +152,7 @@ def _is_own_function(function: Any) -> TypeGuard[types.FunctionType]:
 def _has_parameters_of_its_body(function: Any) -> bool:
     """Whether what it is called with is what a function of the program's is, as of what `jax.jit` and transformations make of one."""
     around = list(layers(function))
-    return _is_own_function(around[-1]) and all(type(one) is types.FunctionType or is_jitted(one) for one in around)
+    return is_own_function(around[-1]) and all(type(one) is types.FunctionType or is_jitted(one) for one in around)
 
 
 def _all_in(written: types.CodeType) -> list[types.CodeType]:
@@ -172,7 +183,7 @@ def _is_value(name: str, value: Any) -> bool:
         return own_name(value) != name
     if type(value) is functools.partial or type(value) is types.FunctionType or is_jitted(value):
         # What a transformation makes of one of the program's functions is another if that is.
-        return _is_own_function(body(value)) or type(value) is functools.partial
+        return is_own_function(body(value)) or type(value) is functools.partial
     is_part_of_a_module = issubclass(type(value), ROUTINES)
     is_open = held_by(value) is not None and not is_part_of_a_module
     return is_open or is_made(value) or type(value) is tuple or is_plain(value) or is_array(value) or type(value) in CONTAINERS

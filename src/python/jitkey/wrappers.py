@@ -158,6 +158,16 @@ class Wrapper:
         """What the function reads by name."""
         return Variables(self.function())
 
+    def look_again(self) -> None:
+        """Looks for what the functions read that have taken the places of others."""
+        before = dict(self.variables.of)
+        self.variables.add(Variables(self.function()))
+        for name, variable in self.variables.of.items():
+            if variable != before.get(name):
+                self.seen.pop(name, None)
+        for known in (self.known_reads, self.known_items, self.known_answers, self.asked):
+            known.clear()
+
     @functools.cached_property
     def said(self) -> dict[str, str | None]:
         """What each call of it says."""
