@@ -46,11 +46,16 @@ impl<'s> Advisor<'s> {
 
     /// What the layers below would miss by, if what is stated of a call was mended.
     pub fn further(&self, call: &ExplainedCall) -> Vec<Further> {
+        self.each(call, call.below().into_iter().filter(|found| !call.costs_the_fast_path_alone(found)))
+    }
+
+    /// What each of these differences of a layer below means.
+    pub fn each<'d>(&self, call: &ExplainedCall, found: impl IntoIterator<Item = &'d Difference>) -> Vec<Further> {
         let further = |difference: &Difference| {
             let advice = self.advise(call, difference);
             Further { difference: difference.clone(), advice }
         };
-        call.below().into_iter().filter(|found| !call.costs_the_fast_path_alone(found)).map(further).collect()
+        found.into_iter().map(further).collect()
     }
 
     /// What each of the differences that matter means; what follows from a flag, or the length of a loop, is mended as that is.

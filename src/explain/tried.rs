@@ -72,6 +72,10 @@ impl Explained {
                 found.iter().any(|a| needed.clone().any(|b| is_it(a, b)))
             };
             let minimal = rest.is_empty() || mends && repair.each.iter().all(covers);
+            // Others of the kind can differ from theirs in something else.
+            if mends && numbers.len() == 1 && call.further.is_empty() {
+                call.further = advisor.each(call, &repair.by);
+            }
             if minimal && !rest.is_empty() {
                 unneeded.insert(call.kind(), rest);
             }
@@ -83,7 +87,10 @@ impl Explained {
         for call in &mut self.calls {
             if let Some(places) = unneeded.get(&call.kind()) {
                 call.leave_out(places);
-                call.further = advisor.further(call);
+                let further = advisor.further(call);
+                if !further.is_empty() {
+                    call.further = further;
+                }
             }
         }
     }

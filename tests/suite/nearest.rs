@@ -620,6 +620,21 @@ fn what_is_lowered_again_has_a_trace() {
     assert_eq!(said(&explained).0, ["committed at s['b']: true was false", "committed at s['w']: true was false"]);
 }
 
+/// What is lowered all the same once the trace is mended is said with what to do about it.
+#[test]
+fn what_differs_below_has_advice() {
+    let of = |state: &str| call("jax.jit", state, "");
+    let lines = [
+        of(r#"{"dict": {"w": "f32[2]", "n": 0}}"#),
+        of(r#"{"dict": {"w": "f32[2]", "n": "~i32[]"}}"#).replace(TRACED, r#""dispatch""#),
+        of(r#"{"dict": {"w": "f32[2]@0", "n": "i32[]@0"}}"#),
+    ];
+    let explained = read(&lines);
+    let further = explained.calls[2].further.iter();
+    let further: Vec<_> = further.map(|it| (it.difference.to_string(), &*it.advice.as_ref().unwrap().cause)).collect();
+    assert_eq!(further, [("committed at s['w']: true was false".to_owned(), "committed")], "{explained:#?}");
+}
+
 /// An argument that is the same in both calls, and lowered where `in_shardings` put it, isn't placed otherwise: the options differ.
 #[test]
 fn what_is_asked_for_is_of_the_options() {
