@@ -6,6 +6,7 @@
 mod absence;
 mod advice;
 mod beside;
+pub(crate) mod ends;
 mod functions;
 mod in_turn;
 mod inside;

@@ -9,6 +9,7 @@ use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
+use super::ends::without_common_ends;
 use super::{Advice, ExplainedCall, Explanation, Nearest, Tried, Untried, aspect, seconds};
 use crate::case::Layer;
 use crate::model::{CHANGED, Difference, Written};
@@ -92,13 +93,22 @@ pub(super) fn patterns(calls: &[ExplainedCall], habits: &[Habit]) -> Vec<Pattern
     patterns
 }
 
-/// What makes results wrong comes first, then what saves most time, or most compiles where a recording has no times.
+impl Pattern {
+    /// Whether it can be just what is wanted, so that there is nothing to do.
+    #[must_use]
+    pub fn may_be_meant(&self) -> bool {
+        self.fix.starts_with("Nothing")
+    }
+}
+
+/// What makes results wrong comes first, then what saves most time, or most compiles where a recording has no times; last what may be
+/// meant.
 pub(super) fn rank(patterns: &mut [Pattern]) {
     patterns.sort_by_key(|pattern| {
         let Pattern { sign, saves, saves_seconds, compiles, calls, .. } = pattern;
         let is_wrong = matches!(sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
         let milliseconds = (saves_seconds.unwrap_or_default() * 1e3) as u64;
-        std::cmp::Reverse((is_wrong, milliseconds, *saves, *compiles, calls.len()))
+        std::cmp::Reverse((is_wrong, !pattern.may_be_meant(), milliseconds, *saves, *compiles, calls.len()))
     });
 }
 
@@ -271,7 +281,7 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         ("{calls}", numbered(&calls)),
         ("{count}", calls.len().to_string()),
         ("{of}", of.iter().map(|calls| calls.len()).sum::<usize>().to_string()),
-        ("{what}", difference.to_string()),
+        ("{what}", if is_hit { what(difference, seen) } else { difference.to_string() }),
     ];
     // Behind the sentence that has the last of what is filled in.
     let tail = habit.says.rsplit('}').next().unwrap_or_default();
@@ -308,6 +318,19 @@ fn pattern<'e>(habit: &Habit, seen: &[Seen<'e>], of: &[&[&ExplainedCall]]) -> Pa
         paths,
         causes: habit.causes.clone(),
     }
+}
+
+/// What differs in the first of these calls, and what the others have in its place; of long texts what they don't have in common.
+fn what(first: &Difference, seen: &[Seen<'_>]) -> String {
+    let (before, after) = without_common_ends(&first.before, &first.after);
+    let shown = Difference { before, after, ..first.clone() }.to_string();
+    let found = seen.iter().flat_map(|(_, found)| found).map(|(found, _)| *found);
+    let others = found.filter(|found| place(found) == place(first) && found.after != first.after);
+    let others: IndexSet<_> = others.map(|found| without_common_ends(&found.before, &found.after).1).collect();
+    if others.is_empty() {
+        return shown;
+    }
+    format!("{shown}; later {}", listed(&others.into_iter().collect::<Vec<_>>(), 3))
 }
 
 /// Where a key differs from another: path and component; a flag is one of its own.

@@ -65,7 +65,7 @@ impl<'a> Facet<'a> {
     }
 
     /// What explanations say of it beside that of another leaf: the mesh that a type keeps is one that the array was moved off, of
-    /// Python numbers of two types it is these that differ, and what has a shape can be keys.
+    /// Python numbers of two types it is these that differ, what isn't weakly typed can be NumPy's, and what has a shape can be keys.
     pub fn said_of(&self, component: LeafComponent, aval: &Aval, beside: &Aval) -> String {
         let moved = aval.placement.as_ref().filter(|at| at.moved_off.is_some());
         match (component, python_number(aval), python_number(beside)) {
@@ -76,6 +76,10 @@ impl<'a> Facet<'a> {
             }
             (LeafComponent::WeakType, own, _) if [aval, beside].iter().all(|aval| aval.dtype.name() == "bool") => {
                 format!("{self} of a {}", own.unwrap_or("numpy.bool"))
+            }
+            // What is on no device and has a dtype of its own.
+            (LeafComponent::WeakType, ..) if !aval.weak && beside.weak && aval.placement.is_none() => {
+                format!("{self} of NumPy's")
             }
             (LeafComponent::Shape, ..) if aval.prng.is_some() => format!("{self} of keys"),
             _ => self.to_string(),

@@ -7,10 +7,10 @@ use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use super::counted;
-use super::ends::{SHORT, without_common_ends};
 use super::text::Style;
 use crate::case::text::to_json;
 use crate::case::{Layer, Verdict};
+use crate::explain::ends::{SHORT, without_common_ends};
 use crate::explain::{
     Advice, Beside, Explained, ExplainedCall, Explanation, Further, Nearest, Pattern, Transformed, Tried, listed,
     located, numbered, seconds,
@@ -407,9 +407,9 @@ pub fn summary(explained: &Explained, style: Style) -> String {
     let width = to_mend.iter().map(|pattern| Cost::of(pattern).text().len()).max().unwrap_or_default();
     let mut said: HashMap<&str, &str> = HashMap::new();
     for (i, pattern) in to_mend.iter().enumerate() {
-        // What costs no compile and may be meant can wait.
-        let is_urgent =
-            pattern.compiles > 0 || matches!(pattern.sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
+        // What costs no compile, or may be meant, can wait.
+        let is_wrong = matches!(pattern.sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
+        let is_urgent = is_wrong || pattern.compiles > 0 && !pattern.may_be_meant();
         let first = if i == 0 && is_urgent { "  mend this first" } else { "" };
         let Pattern { id, name, calls, paths, says, in_common, fix, .. } = pattern;
         match pattern.sign {

@@ -1,7 +1,6 @@
 //! What people and programs read: the outcome of a campaign as text and JSON, the outcomes of many as a matrix, and the
 //! spec as a rulebook, a case as a script that stands alone, and why a program recompiled.
 
-mod ends;
 pub mod explain;
 #[cfg(feature = "cli")]
 pub mod html;

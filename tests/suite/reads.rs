@@ -70,8 +70,11 @@ fn what_a_function_takes_of_a_dict_is_a_hazard(#[values(NEWEST, "0.4.30")] versi
 #[rstest]
 fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
-        changed("calls 5 and 8 of value", "self.params['w']: <float32[3] #2> was <float32[3] #1>"),
-        changed("calls 17 and 18 of step", "self.config.rate: 0.25 was 0.5"),
+        changed(
+            "calls 5 and 8 of value",
+            "self.params['w']: <float32[3] #2> was <float32[3] #1>; later <float32[3] #3>",
+        ),
+        changed("calls 17 and 18 of step", "self.config.rate: 0.25 was 0.5; later 0.125"),
         // What the class has is read as well, for as long as the object has nothing of that name.
         changed("calls 20 and 21 of run", "self.training: False was True"),
         // Of a state that is another in each call what is taken of it is the same.
@@ -96,7 +99,7 @@ fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version
         changed("call 45 of asked", "agent.gain: 0.25 was 0.5"),
         changed("call 49 of forward", "self.shift: 0.0 was 1.0"),
         // What can't be looked into stands for what is behind it.
-        changed("call 53 of by_property", "self.held.config.rate: <Holder #2> was <Holder #1>"),
+        changed("call 53 of by_property", "self.held._config: <Config #2> was <Config #1>"),
         changed("call 54 of by_item", "self.held.table[0]: <float64[3] #2> was <float64[3] #1>"),
         changed("call 57 of of", "self.rate: 0.25 was 0.5"),
         // What an object reads where it is called.
@@ -112,7 +115,10 @@ fn another_function_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let numpy = if version == NEWEST { "jax.numpy" } else { "jax._src.numpy.ufuncs" };
     let defined = |name: &str, line: usize| format!("<{name} at functions_exchanged.py:{line}>");
     let expected = [
-        changed("calls 2 and 3 of run", &format!("layer.act: {} was {}", defined("triple", 18), defined("double", 14))),
+        changed(
+            "calls 2 and 3 of run",
+            &format!("layer.act: {} was {}; later <{numpy}.sin>", defined("triple", 18), defined("double", 14)),
+        ),
         changed("call 6 of run", &format!("self.act: <{numpy}.sin> was <{numpy}.tanh>")),
         changed("call 8 of choose", &format!("ACT: <{numpy}.sin> was <{numpy}.tanh>")),
     ];
@@ -333,6 +339,20 @@ fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let found = patterns("helpers_read", version);
     let found: Vec<_> = found.iter().filter(|it| it.starts_with("unseen-attribute")).collect();
     assert_eq!(found, expected.iter().collect::<Vec<_>>());
+}
+
+/// What a method, a property or the `__call__` of an object in an object takes of that is read as well, at one more level, too; what one
+/// fills is not.
+#[rstest]
+fn what_methods_of_parts_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("calls 2, 3, 4 and 5 of act", "self.norm.mean: 1.0 was 0.0"),
+        changed("calls 3, 4 and 5 of act", "self.schedule.rate: 0.5 was 1.0; later 0.25"),
+        changed("calls 5 and 6 of act", "self.net.layer.gain: 2.0 was 1.0"),
+        changed("call 8 of <lambda>", "agent.norm.mean: 3.0 was 1.0"),
+    ];
+    let found = patterns("methods_of_parts", version);
+    assert_eq!(found, expected);
 }
 
 /// What functions fill themselves is nothing that they read, and what is added under another key is none of what they look up.

@@ -23,7 +23,7 @@ from .objects import is_open
 from .parameters import names_of
 from .seen import Like, Mark, Met, Said, Seen, marked
 from .settings import is_namespace, of_frozen_config
-from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_jitted, library_function
+from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_jitted, library_function, stored
 from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .variables import is_own_function
@@ -299,8 +299,8 @@ def _token(part: Any) -> Any:
         return str, "absent"
     if is_plain(part):
         return type(part), repr(part)
-    if isinstance(part, enum.Enum) and part.name is not None:
-        return type(part), f"{type(part).__qualname__}.{part.name}"
+    if issubclass(type(part), enum.Enum) and isinstance(member := stored(part, "_name_"), str):
+        return type(part), f"{type(part).__qualname__}.{member}"
     if (called := library_function(part)) is not None:
         return type(part), f"<{called}>"
     if type(part) is types.MethodType:

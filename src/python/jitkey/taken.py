@@ -8,6 +8,7 @@ import dis
 import functools
 import re
 import types
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -211,11 +212,21 @@ def _steps(path: str) -> tuple[tuple[bool, Any], ...]:
     return tuple((bool(key), ast.literal_eval(key) if key else name) for key, name in _STEP.findall(path))
 
 
-def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
+def read_by(value: Any, paths: tuple[str, ...], met: Met, depth: int = DEPTH) -> dict[str, Any]:
     """What an object holds under paths that code takes of it. What can't be looked into - a method is called of it, its class has a
-    property of that name - stands for what is taken of it; of an array that is its form, where that is taken. What is met on the way
-    is added to `met`."""
+    property of that name - stands for what is taken of it; of an array that is its form, where that is taken. Of an object in it whose
+    method or property is the program's, or that is called so itself, what that takes is among them, so often in each other. What is met
+    on the way is added to `met`."""
     found: dict[str, Any] = {}
+
+    def of_method(part: Any, name: str, called: str, here: Met) -> bool:
+        """Adds what a method of an object in it takes of that, if it is known."""
+        taken = _taken_by_method(type(part), name) if called and depth else None
+        if taken is not None:
+            inner = read_by(part, taken, here, depth - 1)
+            found.update({_within(called.removeprefix("."), path): one for path, one in inner.items()})
+        return taken is not None
+
     for path in paths:
         part, called, here, steps = value, "", met, _steps(path)
         for i, (is_item, name) in enumerate(steps):
@@ -226,9 +237,11 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
                     path = called.removeprefix(".")
                 break
             held = inside(part, name, is_item=is_item)
-            here = here.setdefault((is_item, name), (marked(held), {}))[1]
+            around, here = here, here.setdefault((is_item, name), (marked(held), {}))[1]
             if held is not NOTHING:
                 part, called = held, f"{called}[{name!r}]" if is_item else f"{called}.{name}"
+                if i + 1 == len(steps):
+                    of_method(part, "__call__", called, here)
                 continue
             inner = called.removeprefix(".")
             if is_array(part) and not is_item and name in FORMS:
@@ -248,6 +261,8 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
             elif not is_item and type(part) in CONTAINERS and name in _WRITES:
                 # It is added to, and not read.
                 part = NOTHING
+            elif not is_item and of_method(part, name, called, around):
+                part = NOTHING
             elif not is_item and _is_method(type(part), name):
                 # What a method of the program's takes of it is known by its code; another one takes what it likes.
                 method = method_of(type(part), name)
@@ -256,6 +271,19 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
         if (called or not path or part is not value) and part is not NOTHING:
             found[path] = part
     return found
+
+
+_by_methods: weakref.WeakKeyDictionary[type, dict[str, tuple[str, ...] | None]] = weakref.WeakKeyDictionary()
+
+
+def _taken_by_method(made: type, name: str) -> tuple[str, ...] | None:
+    """The paths that a method or a property of a class of the program's takes of its object; None if it has none."""
+    known = _by_methods.setdefault(made, {})
+    if name not in known:
+        method = method_of(made, name)
+        is_known = method is not None and is_of_program(method.__code__.co_filename)
+        known[name] = tuple(sorted(attributes(frozenset([method.__code__]), made))) if method is not None and is_known else None
+    return known[name]
 
 
 def _has(value: Any, one: Any) -> bool | None:
@@ -372,7 +400,8 @@ def _taken_by_callee(
 
 
 def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
-    """The paths of what the code sets in its parameters: attributes, and containers of which it sets an item."""
+    """The paths of what the code sets in its parameters: attributes, and containers of which it sets an item, or has one set if there is
+    none."""
     found: set[str] = set()
     steps: list[dis.Instruction | None] = [*instructions(written), None, None, None]
     for at, step in enumerate(steps[:-3]):
@@ -385,6 +414,8 @@ def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
             names, at = [*names, now.argval], at + 1
         if now is not None and now.opname == "STORE_ATTR":
             names.append(now.argval)
+        elif names[-1:] == ["setdefault"]:
+            names.pop()
         elif not (is_in_place and len(names) == 1) and not is_copy(now) and not sets_an_item(steps[at + 1 :]):
             continue
         elif is_copy(now):

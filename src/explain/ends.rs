@@ -1,12 +1,12 @@
 //! Long texts that have much in common.
 
 /// So many characters of a text are shown whatever they say.
-pub(super) const SHORT: usize = 60;
+pub(crate) const SHORT: usize = 60;
 /// An end that is shorter than this is shown.
 const END: usize = 4;
 
 /// Long texts without the parts that both begin and end with; parts are what is between commas.
-pub(super) fn without_common_ends(before: &str, after: &str) -> (String, String) {
+pub(crate) fn without_common_ends(before: &str, after: &str) -> (String, String) {
     if before.len().max(after.len()) <= SHORT {
         return (before.to_owned(), after.to_owned());
     }
