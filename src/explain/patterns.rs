@@ -325,7 +325,8 @@ fn what(first: &Difference, seen: &[Seen<'_>]) -> String {
     let (before, after) = without_common_ends(&first.before, &first.after);
     let shown = Difference { before, after, ..first.clone() }.to_string();
     let found = seen.iter().flat_map(|(_, found)| found).map(|(found, _)| *found);
-    let others = found.filter(|found| place(found) == place(first) && found.after != first.after);
+    let is_other = |found: &&Difference| found.before == first.before && found.after != first.after;
+    let others = found.filter(|found| place(found) == place(first)).filter(is_other);
     let others: IndexSet<_> = others.map(|found| without_common_ends(&found.before, &found.after).1).collect();
     if others.is_empty() {
         return shown;

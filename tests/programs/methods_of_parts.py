@@ -67,3 +67,83 @@ agent.norm.mean = 3.0
 of_variable(x)
 agent.norm.shapes["y"] = (2,)
 of_variable(jnp.ones(4))
+
+
+class Memory:
+    def __init__(self):
+        self.held, self.rate = {}, 1.0
+
+    def has(self, key):
+        return key in self.held
+
+    def put(self, key, value):
+        self.held[key] = value
+
+    def find(self, key):
+        return self.held[key]
+
+    @staticmethod
+    def of_settings(settings):
+        return settings.rate
+
+    def __bool__(self):
+        return self.rate > 0
+
+
+class Node:
+    """Whose parts know it."""
+
+    def __init__(self, depth, parent=None):
+        self.parent, self.gain = parent, 1.0
+        self.parts = [] if depth == 0 else [Node(depth - 1, self), Node(depth - 1, self)]
+        self.first, self.second = self.parts or (None, None)
+
+    def value(self):
+        return self.gain * (self.first.value() + self.second.value() if self.first else self.depth())
+
+    def depth(self):
+        return 1 + self.parent.depth() if self.parent else 1
+
+
+class Holder:
+    def __init__(self):
+        self.memory, self.settings, self.node = Memory(), Schedule(), Node(6)
+
+    def run(self, x):
+        if not self.memory.has(x.shape):
+            self.memory.put(x.shape, 2.0)
+        return self.memory.find(x.shape) * self.memory.of_settings(self.settings) * x if self.memory else x
+
+    def of_nodes(self, x):
+        return self.node.value() * x
+
+
+holder = Holder()
+run, of_nodes = jax.jit(holder.run), jax.jit(holder.of_nodes)
+for length in (3, 3, 4, 3, 4):
+    run(jnp.ones(length))
+holder.memory.rate = 2.0
+run(x)
+of_nodes(x)
+holder.node.gain = 2.0
+of_nodes(x)
+
+
+def scaled(x):
+    return x * shift
+
+
+shift = 1.0
+of_scaled = jax.jit(lambda x: scaled(x))
+of_scaled(x)
+
+
+def scaled(x):
+    return x + shift
+
+
+scaled.table = [1.0]
+of_scaled.clear_cache()
+of_scaled(x)
+shift = 2.0
+of_scaled(x)

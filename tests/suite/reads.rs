@@ -341,8 +341,8 @@ fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     assert_eq!(found, expected.iter().collect::<Vec<_>>());
 }
 
-/// What a method, a property or the `__call__` of an object in an object takes of that is read as well, at one more level, too; what one
-/// fills is not.
+/// What a method, a property or the `__call__` of an object in an object takes of that is read as well, at one more level, too; what they
+/// fill is not, nor what they take of anything else. Objects that know each other are looked into once.
 #[rstest]
 fn what_methods_of_parts_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
@@ -350,6 +350,8 @@ fn what_methods_of_parts_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &
         changed("calls 3, 4 and 5 of act", "self.schedule.rate: 0.5 was 1.0; later 0.25"),
         changed("calls 5 and 6 of act", "self.net.layer.gain: 2.0 was 1.0"),
         changed("call 8 of <lambda>", "agent.norm.mean: 3.0 was 1.0"),
+        changed("call 17 of of_nodes", "self.node.gain: 2.0 was 1.0"),
+        changed("call 20 of <lambda>", "shift: 2.0 was 1.0"),
     ];
     let found = patterns("methods_of_parts", version);
     assert_eq!(found, expected);

@@ -268,6 +268,14 @@ def sets_an_item(steps: list[dis.Instruction | None]) -> bool:
     return False
 
 
+def is_dropped(steps: list[dis.Instruction | None]) -> bool:
+    """Whether nothing takes what the next call returns."""
+    for step, following in itertools.pairwise(itertools.islice(steps, KEY)):
+        if step is not None and step.opname.startswith("CALL"):
+            return following is not None and following.opname == "POP_TOP"
+    return False
+
+
 def gets_an_item(steps: list[dis.Instruction | None]) -> bool:
     """Whether the instructions after a container was loaded take an item of it, once all of its key is there."""
     depth = 1

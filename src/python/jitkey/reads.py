@@ -21,7 +21,7 @@ from .instructions import IS_NONE, IS_THERE
 from .likeness import LOOKED_AT, contents, is_made, likeness
 from .objects import is_open
 from .parameters import names_of
-from .seen import Like, Mark, Met, Said, Seen, marked
+from .seen import Like, Mark, Met, Said, Seen, is_marked, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_jitted, library_function, stored
 from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
@@ -63,11 +63,11 @@ class Reads:
                 for name, value in zip(wrapped.variables.names, wrapped.variables.now(), strict=True):
                     seen = wrapped.seen.get(name)
                     if seen is None or not seen.is_all_of(value):
-                        is_replaced = is_replaced or (seen is not None and is_own_function(body(value)))
+                        is_another = seen is not None and not is_marked(value, seen.mark)
+                        is_replaced = is_replaced or (is_another and is_own_function(body(value)))
                         seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
                     found += seen.said
-                if is_replaced:
-                    wrapped.look_again()
+                if is_replaced and wrapped.look_again():
                     return self.of_call(wrapped, args, kwargs)
             for (given, path), held in list(wrapped.held.items()):
                 value = kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING

@@ -25,6 +25,7 @@ from .instructions import (
     instructions,
     is_called_as_a_method,
     is_copy,
+    is_dropped,
     is_given_for_its_form,
     is_given_to_a_callback,
     is_set,
@@ -46,11 +47,17 @@ DEPTH = 3
 _ASKED = (IS_NONE, IS_THERE, ".__class__", ".__len__")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
 
+METHODS = 32
+"""So many times methods of objects that are in an object are looked into."""
+
 LOOKED_AT = 4096
 """A container of more items is not looked through."""
 
 ABSENT = object()
 """What is in a container under a key that it doesn't have."""
+
+CALL = "__call__"
+"""The attribute that stands for a thing being called."""
 
 CALLED_BACK = " called back"
 """The attribute that stands for a function being given to a callback."""
@@ -189,7 +196,7 @@ def items(written: frozenset[types.CodeType], name: str, callees: Callees = type
         taken |= _taken_of(one, holders, callees)
     found = _without_questions({path for path in taken if path.startswith("[")})
     items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
-    others = {path for path in taken if not path.startswith("[")}
+    others = {path for path in taken if not path.startswith("[") and not path.endswith(f".{CALL}")}
     return tuple(sorted(items_taken)) if others <= _WRITES | {"get"} else None
 
 
@@ -212,21 +219,33 @@ def _steps(path: str) -> tuple[tuple[bool, Any], ...]:
     return tuple((bool(key), ast.literal_eval(key) if key else name) for key, name in _STEP.findall(path))
 
 
-def read_by(value: Any, paths: tuple[str, ...], met: Met, depth: int = DEPTH) -> dict[str, Any]:
+def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
     """What an object holds under paths that code takes of it. What can't be looked into - a method is called of it, its class has a
     property of that name - stands for what is taken of it; of an array that is its form, where that is taken. Of an object in it whose
-    method or property is the program's, or that is called so itself, what that takes is among them, so often in each other. What is met
-    on the way is added to `met`."""
+    methods or properties are the program's, what these take is among them, so often in each other, and its class. What is met on the way
+    is added to `met`."""
     found: dict[str, Any] = {}
+    left: list[tuple[Any, str, tuple[str, ...], Met]] = [(value, "", paths, met)]
+    looked_into: set[tuple[int, frozenset[str]]] = set()
+    for _ in range(DEPTH + 1):
+        # The methods of one object that are called together.
+        called: dict[int, tuple[Any, str, Met, set[str]]] = {}
+        for part, path, taken, here in left:
+            _read(part, path, taken, here, found, called)
+        left = []
+        for part, path, here, names in called.values():
+            key = id(part), frozenset(names)
+            if key not in looked_into and len(looked_into) < METHODS:
+                looked_into.add(key)
+                left.append((part, path, _taken_by_methods(type(part), key[1]), here))
+                found[f"{path}.__class__"] = type(part).__qualname__
+    return found
 
-    def of_method(part: Any, name: str, called: str, here: Met) -> bool:
-        """Adds what a method of an object in it takes of that, if it is known."""
-        taken = _taken_by_method(type(part), name) if called and depth else None
-        if taken is not None:
-            inner = read_by(part, taken, here, depth - 1)
-            found.update({_within(called.removeprefix("."), path): one for path, one in inner.items()})
-        return taken is not None
 
+def _read(
+    value: Any, around: str, paths: tuple[str, ...], met: Met, found: dict[str, Any], methods: dict[int, tuple[Any, str, Met, set[str]]]
+) -> None:
+    """The same of one object that stands there, without what `methods` take of what it holds, which are added to those."""
     for path in paths:
         part, called, here, steps = value, "", met, _steps(path)
         for i, (is_item, name) in enumerate(steps):
@@ -237,11 +256,9 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met, depth: int = DEPTH) ->
                     path = called.removeprefix(".")
                 break
             held = inside(part, name, is_item=is_item)
-            around, here = here, here.setdefault((is_item, name), (marked(held), {}))[1]
+            holder, here = here, here.setdefault((is_item, name), (marked(held), {}))[1]
             if held is not NOTHING:
                 part, called = held, f"{called}[{name!r}]" if is_item else f"{called}.{name}"
-                if i + 1 == len(steps):
-                    of_method(part, "__call__", called, here)
                 continue
             inner = called.removeprefix(".")
             if is_array(part) and not is_item and name in FORMS:
@@ -261,29 +278,34 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met, depth: int = DEPTH) ->
             elif not is_item and type(part) in CONTAINERS and name in _WRITES:
                 # It is added to, and not read.
                 part = NOTHING
-            elif not is_item and of_method(part, name, called, around):
+            elif not is_item and (called or around) and _is_programs(type(part), name):
+                methods.setdefault(id(part), (part, _within(around, inner), holder, set()))[3].add(name)
                 part = NOTHING
             elif not is_item and _is_method(type(part), name):
                 # What a method of the program's takes of it is known by its code; another one takes what it likes.
-                method = method_of(type(part), name)
-                part, path = (NOTHING if method is not None and is_of_program(method.__code__.co_filename) else part), inner
+                part, path = (NOTHING if _is_programs(type(part), name) else part), inner
             break
         if (called or not path or part is not value) and part is not NOTHING:
-            found[path] = part
-    return found
+            found[_within(around, path)] = part
 
 
-_by_methods: weakref.WeakKeyDictionary[type, dict[str, tuple[str, ...] | None]] = weakref.WeakKeyDictionary()
+def _is_programs(made: type, name: str) -> bool:
+    """Whether the class has a method or a property of that name which the program defines."""
+    method = method_of(made, name)
+    return method is not None and is_of_program(method.__code__.co_filename)
 
 
-def _taken_by_method(made: type, name: str) -> tuple[str, ...] | None:
-    """The paths that a method or a property of a class of the program's takes of its object; None if it has none."""
+_by_methods: weakref.WeakKeyDictionary[type, dict[frozenset[str], tuple[str, ...]]] = weakref.WeakKeyDictionary()
+
+
+def _taken_by_methods(made: type, names: frozenset[str]) -> tuple[str, ...]:
+    """The paths that methods or properties of a class of the program's take of its object, where they are called together."""
     known = _by_methods.setdefault(made, {})
-    if name not in known:
-        method = method_of(made, name)
-        is_known = method is not None and is_of_program(method.__code__.co_filename)
-        known[name] = tuple(sorted(attributes(frozenset([method.__code__]), made))) if method is not None and is_known else None
-    return known[name]
+    if names not in known:
+        own = (name for name in names if not isinstance(of_class(made, name), (staticmethod, classmethod)))
+        codes = {method.__code__ for name in own if (method := method_of(made, name)) is not None}
+        known[names] = tuple(sorted(attributes(frozenset(codes), made)))
+    return known[names]
 
 
 def _has(value: Any, one: Any) -> bool | None:
@@ -299,7 +321,7 @@ def held_in(value: Any, paths: tuple[str, ...], is_one: Callable[[Any], bool]) -
     """Where there are such objects in a value of which these paths are taken, with what is taken of each: `rate` of what is at `config`."""
     found: dict[str, tuple[str, ...]] = {}
     for path in paths:
-        part, steps = value, _steps(path)
+        part, steps = value, _steps(path.removesuffix(f".{CALL}"))
         for i, (is_item, name) in enumerate(steps):
             if is_one(part):
                 found[_path(steps[:i])] = (*found.get(_path(steps[:i]), ()), _path(steps[i:]))
@@ -366,6 +388,8 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
         if inner is not None:
             taken |= {*(found - {path}), *(_within(path, one) for one in inner)}
             continue
+        if is_inside and is_called_as_a_method(steps[end - 1]) and path.rpartition(".")[2] == _attribute(steps[end - 1]):
+            taken.add(f"{path}.{CALL}")
         name = name_set(steps[end])
         if name is not None and times[name] == 1 and name not in named:
             named[name] = path
@@ -414,7 +438,7 @@ def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
             names, at = [*names, now.argval], at + 1
         if now is not None and now.opname == "STORE_ATTR":
             names.append(now.argval)
-        elif names[-1:] == ["setdefault"]:
+        elif names[-1:] == ["setdefault"] and is_dropped(steps[at + 1 :]):
             names.pop()
         elif not (is_in_place and len(names) == 1) and not is_copy(now) and not sets_an_item(steps[at + 1 :]):
             continue

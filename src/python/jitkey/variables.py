@@ -99,17 +99,6 @@ class Variables:
                     self.of[said] = Variable(name, self.of[said].codes | {reader.__code__})
         self.names = (*self.of,)
 
-    def add(self, others: Variables) -> None:
-        """Takes those of others that it doesn't know, and what reads those that it does."""
-        for (called, variable), place in zip(others.of.items(), others._places, strict=True):
-            if called in self.of:
-                self.of[called] = Variable(variable.name, self.of[called].codes | variable.codes)
-            elif len(self.of) < VARIABLES:
-                self.of[called] = variable
-                self._places.append(place)
-        self.callees |= others.callees
-        self.names = (*self.of,)
-
     def now(self) -> list[Any]:
         """What they are now; `NOTHING` where there is none."""
         values = []

@@ -44,6 +44,9 @@ from .source import (
 from .taken import attributes, items
 from .variables import Variables
 
+LOOKS = 256
+"""So often a function is looked into again since one that it calls is another."""
+
 
 @dataclasses.dataclass
 class Held:
@@ -94,6 +97,8 @@ class Wrapper:
     """What its fast path holds."""
     known_items: dict[str, tuple[str, ...] | None] = dataclasses.field(default_factory=dict)
     known_answers: dict[tuple[str, str], bool] = dataclasses.field(default_factory=dict)
+    looks: int = 0
+    """How often it was looked for what functions read that had taken the places of others."""
 
     @functools.cached_property
     def donates(self) -> bool:
@@ -158,15 +163,18 @@ class Wrapper:
         """What the function reads by name."""
         return Variables(self.function())
 
-    def look_again(self) -> None:
-        """Looks for what the functions read that have taken the places of others."""
-        before = dict(self.variables.of)
-        self.variables.add(Variables(self.function()))
-        for name, variable in self.variables.of.items():
-            if variable != before.get(name):
+    def look_again(self) -> bool:
+        """Looks for what the functions read that have taken the places of others; not if that was done too often."""
+        self.looks += 1
+        if self.looks > LOOKS:
+            return False
+        before, self.variables = self.variables, Variables(self.function())
+        for name, variable in before.of.items():
+            if variable != self.variables.of.get(name):
                 self.seen.pop(name, None)
         for known in (self.known_reads, self.known_items, self.known_answers, self.asked):
             known.clear()
+        return True
 
     @functools.cached_property
     def said(self) -> dict[str, str | None]:
