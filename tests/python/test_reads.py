@@ -258,8 +258,8 @@ def test_what_runs_later_is_not_taken():
             self.seen.append(self.epoch)
 
     # Another function than a method is what was there.
-    assert attributes(frozenset([step.__code__]), object, "it") == {"scale", "rate", "width", "log", "noted"}
-    assert attributes(frozenset([step.__code__]), Trainer, "it") == {"scale", "rate", "width", "noted"}
+    assert attributes(frozenset([step.__code__]), object, "it") == {"scale", "rate", "width", "log", "noted", "noted.__call__"}
+    assert attributes(frozenset([step.__code__]), Trainer, "it") == {"scale", "rate", "width", "noted", "noted.__call__"}
 
 
 def test_what_has_the_form_of_another_takes_that_alone():
@@ -274,7 +274,17 @@ def test_what_has_the_form_of_another_takes_that_alone():
         given = jax.lax.cond(x > 0, jnp.zeros_like, it.scale, x)
         return jnp.zeros_like(x, it.dtype), jnp.ones_like(it.embed(x)), given
 
-    assert attributes(frozenset([others.__code__]), object, "it") == {"scale", "dtype", "embed"}
+    assert attributes(frozenset([others.__code__]), object, "it") == {"scale", "dtype", "embed", "embed.__call__"}
+
+
+def test_what_is_called_is_more_than_taken():
+    def step(it, x):
+        if it.norm:
+            x = it.scale(x)
+        return it.net.forward(x) if callable(it.last) else it.table["layer"](x)
+
+    taken = {"norm", "scale", "scale.__call__", "net.forward", "net.forward.__call__", "last", "table['layer']"}
+    assert attributes(frozenset([step.__code__]), object, "it") == taken
 
 
 def test_what_an_array_is_asked_for_is_none_of_what_it_holds():
