@@ -114,13 +114,9 @@ pub fn hunt<'s>(spec: &'s Spec, mutants: &[&'s Mutant], how: Hunt<'s>) -> Result
 
 /// A campaign on the profile of `implementation` that is asked for, and the version that it stands for.
 fn campaign<'s>(spec: &'s Spec, implementation: &str, how: Hunt<'s>) -> Result<(Campaign<'s>, String), String> {
-    let profile = match how.version {
-        Some(version) => spec.profile(implementation, version),
-        None => spec.newest_profile(implementation),
-    };
-    let profile = profile.ok_or_else(|| match how.version {
-        Some(version) => format!("there is no profile of {implementation} at {version}"),
-        None => format!("there is no profile of {implementation}"),
+    let profile = spec.profile_or_newest(implementation, how.version).ok_or_else(|| {
+        let at = how.version.map(|version| format!(" at {version}")).unwrap_or_default();
+        format!("there is no profile of {implementation}{at}")
     })?;
     let version = how.version.cloned().unwrap_or_else(|| profile.versions.lowest());
     let generator = Generator::new(spec, &profile.profile, &version, |_| true).expect("there is a profile");

@@ -61,10 +61,7 @@ impl MutantsOf {
 fn entries(spec: &Spec, of: &str) -> Result<(Option<Version>, Vec<Mutant>), CliError> {
     let (implementation, version) = of.split_once('@').map_or((of, None), |(name, version)| (name, Some(version)));
     let version = version.map(str::parse::<Version>).transpose().map_err(|error| CliError::Usage(error.to_string()))?;
-    let profile = match &version {
-        Some(version) => spec.profile(implementation, version),
-        None => spec.newest_profile(implementation),
-    };
+    let profile = spec.profile_or_newest(implementation, version.as_ref());
     let profile = profile.ok_or_else(|| {
         let known = match spec.versions_of(implementation) {
             versions if !versions.is_empty() => versions,

@@ -169,6 +169,15 @@ impl Spec {
         of_it.max_by(|a, b| a.versions.lowest().cmp(&b.versions.lowest()))
     }
 
+    /// The profile at that version, or the newest if none is asked for.
+    #[must_use]
+    pub fn profile_or_newest(&self, implementation: &str, version: Option<&Version>) -> Option<&Profile> {
+        match version {
+            Some(version) => self.profile(implementation, version),
+            None => self.newest_profile(implementation),
+        }
+    }
+
     /// The versions of an implementation that have a profile, for a reader.
     #[must_use]
     pub fn versions_of(&self, implementation: &str) -> String {

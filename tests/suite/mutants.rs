@@ -70,6 +70,18 @@ fn every_entry_of_a_profile_counts(#[case] implementations: &[&str], #[case] mos
     }
 }
 
+/// An older profile has entries of its own, and is hunted by what the rules say of its version.
+#[test]
+fn an_older_profile_is_hunted_at_its_version() {
+    let version: Version = "0.6.2".parse().unwrap();
+    let mutants = Mutant::of_entries(SPEC.profile("jax.jit", &version).unwrap()).unwrap();
+    let mutant = mutants.iter().find(|mutant| mutant.id == "jax.jit/static_keywords_as_written").unwrap();
+    let found = |how| hunt(&SPEC, &[mutant], how).unwrap().fates.remove(0).kill.map(|kill| kill.finding.version);
+    let few = Hunt { most: 10_000, control: 0, ..HUNT };
+    assert_eq!(found(Hunt { version: Some(&version), ..few }).as_deref(), Some("0.6.2"));
+    assert_eq!(found(few), None, "the newest says nothing of it");
+}
+
 /// A pattern of entries that there aren't says nothing.
 #[test]
 fn every_entry_that_is_not_seen_is_there() {
