@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::value::{DefForm, Effect};
-use super::{Class, Context, Dtype, Form, JitOptions, Name, Value};
+use super::{Class, Context, Dtype, Form, JitOptions, Layer, Name, Value};
 
 /// A short program: classes and named objects that have identity, then calls of one cached function and the events
 /// between them.
@@ -161,6 +161,14 @@ pub struct Call {
     /// Whether its program raised as it ran, in a recording: what does so when it is met first is never fast.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fails_as_it_runs: bool,
+    /// Whether its trace is seen by any jaxpr that is made, in a recording, where nothing says whose body runs: in the end it calls a
+    /// function of a library, or the program has a profiler.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub traced_with_any: bool,
+    /// The layer at which nothing could be made of what was traced, and the class of what was raised, in a recording, which doesn't
+    /// know what bodies ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails_at: Option<(Layer, String)>,
     /// Whether its program read none of those of its arrays that have no buffers, in a recording, which doesn't know what bodies use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_no_gone: bool,
@@ -168,6 +176,9 @@ pub struct Call {
     /// identity, or by an `__eq__` that looks at something else.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub reads: IndexMap<String, String>,
+    /// The same of each function of an eager loop or conditional, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads_each: Vec<IndexMap<String, String>>,
 }
 
 fn is_call(via: &Via) -> bool {

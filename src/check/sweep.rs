@@ -201,7 +201,7 @@ impl Sweep {
             Line::About { about } => self.about = about,
             Line::Recorded(recorded) => {
                 let jax = self.about.get("jax").and_then(Option::as_deref).ok_or("no line says which jax was run")?;
-                let version = jax.parse().map_err(|_| format!("`{jax}` is no version of jax"))?;
+                let version = Version::told(jax, &self.about).map_err(|_| format!("`{jax}` is no version of jax"))?;
                 self.rows.push(Row::of(&recorded, spec, &version));
             }
         }

@@ -12,7 +12,7 @@ use super::{CliError, Running};
 use crate::check::{Campaign, Hazards, Shard};
 use crate::generate::Generator;
 use crate::report::json::{Part, Report};
-use crate::spec::{Spec, Version, glob};
+use crate::spec::{Spec, glob};
 use crate::target::environment::Progress;
 use crate::target::{About, TargetName, open};
 
@@ -107,8 +107,8 @@ impl Pairs {
     }
 
     fn campaign<'s>(&self, spec: &'s Spec, about: &About, seed: u64, shard: Shard) -> Result<Campaign<'s>, CliError> {
-        let version: Version =
-            about.version.parse().map_err(|_| CliError::Usage(format!("`{}` is no version", about.version)))?;
+        let no_version = || CliError::Usage(format!("`{}` is no version", about.version));
+        let version = about.runs().ok_or_else(no_version)?;
         let profile =
             spec.profile(&about.implementation, &version).expect("opening a target checks that it has a profile");
         let wanted = wanted(&self.rules)?;
@@ -129,7 +129,7 @@ impl Pairs {
             unknown_flags: if self.rules.is_empty() { unknown_flags } else { Vec::new() },
             hazards: Hazards::default(),
             profile,
-            version: about.version.clone(),
+            version: version.to_string(),
             visible: about.layers,
             seed,
             pairs: self.pairs,

@@ -36,7 +36,7 @@ impl Generate {
             Some((api, version)) => (api, version.to_owned()),
             None => (self.of.as_str(), version_of(None, &CaseFile::bare(&self.of, Case::default()), spec)),
         };
-        let (version, profile) = profile(spec, api, &version)?;
+        let (version, profile) = profile(spec, api, &version, None)?;
         let wanted = wanted(&self.rules)?;
         let generator = Generator::new(spec, &profile.profile, &version, |rule| wanted(&rule.id));
         let generator = generator.expect("there is a profile");

@@ -67,7 +67,7 @@ impl Predict {
     /// The line of a case, and whether it is as expected, if anything is.
     fn line(&self, spec: &Spec, file: &CaseFile) -> Result<(String, bool), CliError> {
         let version = version_of(self.version.as_deref(), file, spec);
-        let (parsed, profile) = profile(spec, &file.api, &version)?;
+        let (parsed, profile) = profile(spec, &file.api, &version, None)?;
         let expected = file.expect.as_ref().and_then(|expect| expect.at(&parsed));
         let mut line = Line {
             case: &file.id,
@@ -112,13 +112,19 @@ pub(super) fn version_of(asked: Option<&str>, file: &CaseFile, spec: &Spec) -> S
     asked.map(str::to_owned).or_else(|| file.version.clone()).unwrap_or_else(newest)
 }
 
-pub(super) fn profile<'s>(spec: &'s Spec, api: &str, version: &str) -> Result<(Version, &'s Profile), CliError> {
+/// The profile of `api` at `version`, or at what is known to run if that is more than its text says.
+pub(super) fn profile<'s>(
+    spec: &'s Spec,
+    api: &str,
+    version: &str,
+    runs: Option<Version>,
+) -> Result<(Version, &'s Profile), CliError> {
     if !spec.implementations().contains(&api) {
         let known = spec.implementations().join(", ");
         return Err(CliError::Usage(format!("there is no implementation `{api}`; there are profiles of {known}")));
     }
-    let parsed: Version =
-        version.parse().map_err(|_| CliError::Usage(format!("`{version}` is no version of {api}")))?;
+    let parsed = runs.or_else(|| version.parse().ok());
+    let parsed = parsed.ok_or_else(|| CliError::Usage(format!("`{version}` is no version of {api}")))?;
     match spec.profile(api, &parsed) {
         Some(profile) => Ok((parsed, profile)),
         None => Err(CliError::Usage(format!(

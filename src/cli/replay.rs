@@ -59,7 +59,7 @@ impl Replay {
             ));
             return Ok(End::Well);
         }
-        let (version, profile) = profile(spec, &about.implementation, &about.version)?;
+        let (version, profile) = profile(spec, &about.implementation, &about.version, about.runs())?;
         let expected = file.expect.as_ref().and_then(|expect| expect.at(&version));
         let predicted = predict(&file.case, profile);
         let observation = target.observe(std::slice::from_ref(&file.case))?.remove(0);

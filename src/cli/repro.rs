@@ -79,7 +79,7 @@ impl Repro {
         };
         let is_own = implementation == file.api;
         let version = version.unwrap_or_else(|| version_of(None, file, spec));
-        let (parsed, profile) = profile(spec, &implementation, &version)?;
+        let (parsed, profile) = profile(spec, &implementation, &version, None)?;
         let outcome = file.expect.as_ref().filter(|_| is_own).and_then(|expect| expect.at(&parsed));
         if outcome.is_none() && target.is_none() && file.expect.is_some() {
             return Ok(Err(ScriptError::new(format!(

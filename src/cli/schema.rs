@@ -6,7 +6,7 @@ use schemars::{Schema, schema_for};
 use super::{CliError, End, print};
 use crate::case::Case;
 use crate::report::json::Report;
-use crate::spec::{CaseFile, Causes, Contexts, Flags, Mutants, Profile, RuleFile};
+use crate::spec::{CaseFile, Causes, Contexts, Flags, Mutants, Profile, Pythons, RuleFile};
 use crate::target::protocol::{HelloReply, Reply, Request};
 
 /// Print a JSON Schema, for editors and for other implementations.
@@ -26,6 +26,8 @@ enum SchemaName {
     Contexts,
     /// spec/flags.yaml.
     Flags,
+    /// spec/python.yaml.
+    Python,
     /// spec/causes.yaml.
     Causes,
     /// spec/mutants.yaml.
@@ -54,6 +56,7 @@ fn schema(name: SchemaName) -> Schema {
         SchemaName::Profile => profile(),
         SchemaName::Contexts => schema_for!(Contexts),
         SchemaName::Flags => schema_for!(Flags),
+        SchemaName::Python => schema_for!(Pythons),
         SchemaName::Causes => schema_for!(Causes),
         SchemaName::Mutants => schema_for!(Mutants),
         SchemaName::Cases => schema_for!(Vec<CaseFile>),

@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 
 use super::replay::Origin;
-use crate::case::{Call, Case, Form, Layer, Name, Step, Value, Verdict, Wrapper};
-use crate::model::Prediction;
+use crate::case::{Call, Case, DefForm, Form, Layer, Name, Step, Value, Verdict, Wrapper};
+use crate::model::{CHANGED, Difference, Prediction};
 
 /// The implementation whose cache they are in.
 pub(super) const API: &str = "jax.jit";
+
+/// The component of a stale trace that a call took over, of a jitted function inside.
+pub(super) const CHANGED_INSIDE: &str = "value that no key sees inside";
 
 /// What the calls of `jax.jit` in a recording say of its functions.
 #[derive(Debug, Default)]
@@ -16,18 +19,41 @@ pub(super) struct Inside {
     runs: HashMap<usize, bool>,
     /// The number of the call with or in which a function was first called.
     first: HashMap<Name, usize>,
+    /// By the number of the call around it, what one reads that was something else when it was traced.
+    stale: HashMap<usize, Difference>,
 }
 
 impl Inside {
     /// The step of `replay`, one of `jax.jit`, did what is predicted.
-    pub fn learn(&mut self, step: &Step, origin: Origin, prediction: Option<&Prediction>) {
-        let (Step::Call(call), Origin::Call(number) | Origin::Aside(number)) = (step, origin) else { return };
+    pub fn learn(&mut self, step: &Step, origin: Origin, prediction: Option<&Prediction>, case: &Case) {
+        let (Step::Call(call), Origin::Call(number) | Origin::Aside { after: number, .. }) = (step, origin) else {
+            return;
+        };
         if let Some(name) = call.function.as_ref().and_then(reference) {
             self.first.entry(name.clone()).or_insert(number);
         }
-        if let (Origin::Aside(_), Some(Prediction { verdict: Verdict::Missed(missed), .. })) = (origin, prediction) {
+        if let (Origin::Aside { .. }, Some(Prediction { verdict: Verdict::Missed(missed), .. })) = (origin, prediction)
+        {
             *self.runs.entry(number).or_default() |= missed.contains(Layer::Trace);
         }
+        let stale = prediction.and_then(|it| it.stale.as_ref()).filter(|stale| stale.component == CHANGED);
+        if let (Origin::Aside { inside: Some(number), .. }, Some(stale)) = (origin, stale) {
+            let called = call.function.as_ref().and_then(reference).and_then(|name| match case.objects.get(name)? {
+                Value::Form(form) => match &**form {
+                    Form::Def(DefForm { name, .. }) => name.as_deref(),
+                    _ => None,
+                },
+                _ => None,
+            });
+            let path = called.map_or_else(|| stale.path.clone(), |called| format!("{} of {called}", stale.path));
+            let inside = Difference { path, component: CHANGED_INSIDE.to_owned(), ..stale.clone() };
+            self.stale.entry(number).or_insert(inside);
+        }
+    }
+
+    /// What a jitted function inside of the call of that number reads and was something else when it was traced.
+    pub fn stale(&self, number: usize) -> Option<&Difference> {
+        self.stale.get(&number)
     }
 
     /// Whether the body of a jitted function ran inside the call of that number, if there are such and the recording has them

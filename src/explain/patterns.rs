@@ -9,8 +9,10 @@ use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
+use super::call::aspect;
 use super::ends::without_common_ends;
-use super::{Advice, ExplainedCall, Explanation, Nearest, Tried, Untried, aspect, seconds};
+use super::inside::CHANGED_INSIDE;
+use super::{Advice, ExplainedCall, Explanation, Nearest, Tried, Untried, seconds};
 use crate::case::Layer;
 use crate::model::{CHANGED, Difference, Written};
 use crate::spec::{Habit, Sign};
@@ -106,7 +108,7 @@ impl Pattern {
 pub(super) fn rank(patterns: &mut [Pattern]) {
     patterns.sort_by_key(|pattern| {
         let Pattern { sign, saves, saves_seconds, compiles, calls, .. } = pattern;
-        let is_wrong = matches!(sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
+        let is_wrong = sign.is_some_and(Sign::is_wrong);
         let milliseconds = (saves_seconds.unwrap_or_default() * 1e3) as u64;
         std::cmp::Reverse((is_wrong, !pattern.may_be_meant(), milliseconds, *saves, *compiles, calls.len()))
     });
@@ -131,6 +133,7 @@ fn sign_of(difference: &Difference) -> Option<Sign> {
         "flags" => Some(Sign::PerhapsStale),
         "error on an empty cache" => Some(Sign::RaisesAlone),
         CHANGED => Some(Sign::Changed),
+        CHANGED_INSIDE => Some(Sign::ChangedInside),
         _ => match Written::otherwise(&difference.before, &difference.after) {
             Some(Written::Dtype) => None,
             Some(Written::Number) => Some(Sign::PerhapsPromoted),
@@ -162,7 +165,12 @@ struct Values<'e> {
 fn seen<'e>(habit: &Habit, calls: &[&'e ExplainedCall]) -> Option<Vec<Seen<'e>>> {
     let missing = |call: &&'e ExplainedCall| Some((*call, because(habit, call))).filter(|(_, found)| !found.is_empty());
     match habit.sign {
-        Sign::Stale | Sign::Changed | Sign::PerhapsStale | Sign::PerhapsPromoted | Sign::RaisesAlone => {
+        Sign::Stale
+        | Sign::Changed
+        | Sign::ChangedInside
+        | Sign::PerhapsStale
+        | Sign::PerhapsPromoted
+        | Sign::RaisesAlone => {
             let stale = |call: &&'e ExplainedCall| {
                 let call = *call;
                 let found = call.stale.iter().chain(&call.stale_beside).filter(move |_| call.is_predicted());
@@ -325,9 +333,13 @@ fn what(first: &Difference, seen: &[Seen<'_>]) -> String {
     let (before, after) = without_common_ends(&first.before, &first.after);
     let shown = Difference { before, after, ..first.clone() }.to_string();
     let found = seen.iter().flat_map(|(_, found)| found).map(|(found, _)| *found);
-    let is_other = |found: &&Difference| found.before == first.before && found.after != first.after;
+    let is_other = |found: &&Difference| (&found.before, &found.after) != (&first.before, &first.after);
+    let other = |found: &Difference| {
+        let (before, after) = without_common_ends(&found.before, &found.after);
+        if found.before == first.before { after } else { format!("{after} was {before}") }
+    };
     let others = found.filter(|found| place(found) == place(first)).filter(is_other);
-    let others: IndexSet<_> = others.map(|found| without_common_ends(&found.before, &found.after).1).collect();
+    let others: IndexSet<_> = others.map(other).collect();
     if others.is_empty() {
         return shown;
     }

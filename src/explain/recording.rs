@@ -114,6 +114,9 @@ pub(super) struct Aside {
     pub again: Option<usize>,
     #[serde(default)]
     pub via: Option<Via>,
+    /// The number of the call inside of whose trace it was made.
+    #[serde(default)]
+    pub inside: Option<usize>,
 }
 
 impl Line {
@@ -210,6 +213,8 @@ impl Outline {
             seconds: None,
             transformed: None,
             under: Vec::new(),
+            any_jaxpr: false,
+            traced: false,
             observed,
         };
         CallLine {
@@ -311,6 +316,12 @@ pub struct Recorded {
     /// The transformations around it, from the outermost.
     #[serde(default)]
     pub under: Vec<Transformation>,
+    /// Whether what says that it was traced is any jaxpr that was made.
+    #[serde(default)]
+    pub any_jaxpr: bool,
+    /// Whether its function was traced, where the call raised.
+    #[serde(default)]
+    pub traced: bool,
     /// What it did.
     #[serde(flatten)]
     pub observed: CallObservation,
@@ -339,6 +350,12 @@ impl Recorded {
         let others = |layer: &Layer| !self.observed.missed.contains(*layer);
         self.raised_as_it_ran()
             && if is_run_again { !missed.iter().any(|layer| others(&layer)) } else { *missed == self.observed.missed }
+    }
+
+    /// The layer at which nothing could be made of what was traced.
+    pub(super) fn fails_at(&self) -> Option<Layer> {
+        let is_lowered = self.observed.missed.contains(Layer::Lower);
+        self.traced.then_some(if is_lowered { Layer::Compile } else { Layer::Lower })
     }
 
     /// The class of the error that kept the call from being looked up, traced, lowered or compiled.
@@ -392,12 +409,13 @@ impl Recording {
         Ok(Self { about: header.about, lines: read, given })
     }
 
-    /// The version of jax that was run.
+    /// The version of jax that was run, and on which Python.
     pub(super) fn jax(&self) -> Result<Version, RecordingError> {
         let version = self.about.get("jax").and_then(Option::as_deref);
         let version =
             version.ok_or_else(|| RecordingError::About("the recording doesn't say which jax was run".to_owned()))?;
-        version.parse().map_err(|_| RecordingError::About(format!("`{version}` is no version of jax")))
+        Version::told(version, &self.about)
+            .map_err(|_| RecordingError::About(format!("`{version}` is no version of jax")))
     }
 
     /// The calls, in order.

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Tree;
 
-use super::aspect;
+use super::call::aspect;
 use crate::case::{Call, Case, Layer, LayerSet, Name, Step, Verdict};
 use crate::model::{Difference, Prediction, Simulation};
 use crate::spec::Profile;
@@ -178,8 +178,16 @@ impl Trial<'_> {
         let is_gone = |name: &&&Name| of_first.contains(name.as_str()) && !of_second.contains(name.as_str());
         let gone = self.between.iter().filter(is_gone).map(|name| Step::Drop((*name).clone()));
         // What a body reads and does besides and whether it fails is the recording's to know.
-        let alone =
-            |call: Call| Step::Call(Call { reads: IndexMap::new(), effect: None, fails_as_it_runs: false, ..call });
+        let alone = |call: Call| {
+            Step::Call(Call {
+                reads: IndexMap::new(),
+                reads_each: Vec::new(),
+                effect: None,
+                fails_as_it_runs: false,
+                fails_at: None,
+                ..call
+            })
+        };
         let mut steps = vec![alone(self.first.clone())];
         steps.extend(gone);
         steps.push(alone(second));

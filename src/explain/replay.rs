@@ -25,8 +25,8 @@ pub(super) struct Replay {
 pub(super) enum Origin {
     /// The call of that number, from one.
     Call(usize),
-    /// A call of which nothing was observed, made after the call of that number had begun; 0 is before all of them.
-    Aside(usize),
+    /// A call of which nothing was observed, made after so many calls had begun, and inside of the trace of the call of that number.
+    Aside { after: usize, inside: Option<usize> },
     /// A call before the recording that was given what the call of that number is, which has found what that left.
     Before(usize),
     /// What happened between calls.
@@ -53,7 +53,7 @@ impl Replay {
                 }
                 Line::Aside(line) => {
                     replay.learn(&line.news);
-                    let Some(Aside { api: of, wrapper, call, again, via }) = &line.aside else { continue };
+                    let Some(Aside { api: of, wrapper, call, again, via, inside }) = &line.aside else { continue };
                     let earlier = || again.and_then(|again| recording.place(again));
                     let wrapper = wrapper.as_ref().or_else(|| calls[earlier()?].wrapper.as_ref());
                     let given = call.clone().or_else(|| described(earlier()? + 1)).filter(|_| of == api);
@@ -63,8 +63,12 @@ impl Replay {
                         if later.is_some() {
                             // What its body read nobody has seen.
                             call.reads.clear();
+                            call.reads_each.clear();
                         }
-                        replay.push(Step::Call(call), later.map_or(Origin::Aside(number), Origin::Before));
+                        replay.push(
+                            Step::Call(call),
+                            later.map_or(Origin::Aside { after: number, inside: *inside }, Origin::Before),
+                        );
                     }
                     continue;
                 }
@@ -79,6 +83,7 @@ impl Replay {
             if let Some(mut call) = described(number) {
                 call.wrapper.clone_from(&line.recorded.wrapper);
                 call.effect = line.effect;
+                call.traced_with_any = line.recorded.any_jaxpr;
                 call.loaded = line.loaded;
                 // A call that is served at once has the program of one before.
                 let of_wrapper = unused.entry(line.recorded.wrapper.clone()).or_default();
@@ -91,7 +96,11 @@ impl Replay {
                 // What has no buffers is looked up as if it had.
                 let is_gone = call.args.iter().chain(call.kwargs.values()).any(|value| replay.is_gone(value));
                 let is_for_want = |class: &String| is_gone && GONE.contains(&class.as_str());
-                call.raises = line.recorded.raised_before_it_ran().filter(|class| !is_for_want(class));
+                let raised = line.recorded.raised_before_it_ran().filter(|class| !is_for_want(class));
+                match line.recorded.fails_at() {
+                    Some(layer) => call.fails_at = raised.map(|class| (layer, class)),
+                    None => call.raises = raised,
+                }
                 call.reads_no_gone = is_gone && line.recorded.observed.error.is_none();
                 replay.push(Step::Call(call), Origin::Call(number));
             }

@@ -6,7 +6,8 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::advice::Advisor;
-use super::{Explained, Kind, Nearest, Place, Repair, Untried, place_of, profile_of};
+use super::call::{Kind, Place, place_of};
+use super::{Explained, Nearest, Repair, Untried, profile_of};
 use crate::case::{Case, LayerSet, Verdict};
 use crate::model::{Difference, behaviour};
 use crate::spec::{CaseFile, Outcome, Spec};

@@ -9,7 +9,7 @@ use super::object::{Kind, Obj, Raised};
 use super::persistent::{FLAGS_OF_FILES, Files};
 use super::predict::ModelError;
 use super::python;
-use crate::case::{Context, DefaultDevice, Form, Name, TransferGuard, Value, axes};
+use crate::case::{Context, DefaultDevice, Form, Layer, Name, TransferGuard, Value, axes};
 use crate::spec::{ContextField, FlagEffect, FlagKey, LeafKind, NonFinite, Profile};
 
 /// The surroundings of one call.
@@ -42,6 +42,8 @@ pub struct Ambient {
     pub seen: Vec<String>,
     /// What the body reads of objects where no key sees it, by its path.
     pub reads: Vec<(String, String)>,
+    /// The same of each function of an eager loop.
+    pub reads_each: Vec<Vec<(String, String)>>,
     /// The flags that are part of the name of a program's file.
     pub persistent: Vec<String>,
     /// Whether programs are kept in files.
@@ -56,6 +58,10 @@ pub struct Ambient {
     pub makes_loops_anew: bool,
     pub trace_raises: Option<String>,
     pub miss_raises: Option<String>,
+    /// Whether any jaxpr that is made for a call is a trace of it.
+    pub traced_with_any: bool,
+    /// The layer at which nothing can be made, and what is raised there.
+    pub fails_at: Option<(Layer, String)>,
     pub run_raises: Option<String>,
     pub compiled_raises: Option<String>,
     /// The kinds of leaves that are traced although they are refused otherwise.

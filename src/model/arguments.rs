@@ -139,15 +139,15 @@ pub fn statics(profile: &Profile, call: &Invocation<'_>) -> Result<(Vec<usize>, 
 pub fn refused(profile: &Profile, call: &Invocation<'_>) -> Option<Raised> {
     let JitOptions { static_argnums, static_argnames, donate_argnums, donate_argnames, .. } = call.options;
     // It goes without a signature where there is none to be had (`fun_signature`).
-    let raised =
-        signature_raises(call.function).filter(|Raised(class)| !matches!(&**class, "ValueError" | "TypeError"));
+    let raised = signature_raises(call.function, &profile.python)
+        .filter(|Raised(class)| !matches!(&**class, "ValueError" | "TypeError"));
     if raised.is_some() {
         return raised;
     }
     let numbers = !static_argnums.is_empty() || !donate_argnums.is_empty();
     let chooses = (numbers || !static_argnames.is_empty() || !donate_argnames.is_empty())
         && profile.arguments == ArgumentStyle::AsWritten
-        && Signature::is_known(call.function);
+        && Signature::is_known(call.function, &profile.python);
     if !chooses {
         return None;
     }
@@ -166,8 +166,8 @@ pub fn sort(profile: &Profile, call: &Invocation<'_>) -> Result<Arguments, Raise
         // What the functions of a loop are given is what they are called with.
         ArgumentStyle::AsWritten | ArgumentStyle::ControlFlow(_) => sorter.as_written(),
         // Which binds the arguments itself.
-        ArgumentStyle::Partition if !Signature::is_known(call.function) => {
-            Err(signature_raises(call.function).unwrap_or_else(|| Raised::new("ValueError")))
+        ArgumentStyle::Partition if !Signature::is_known(call.function, &profile.python) => {
+            Err(signature_raises(call.function, &profile.python).unwrap_or_else(|| Raised::new("ValueError")))
         }
         ArgumentStyle::Partition => sorter.partition(),
     }

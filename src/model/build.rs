@@ -77,7 +77,7 @@ impl Namespace {
                 Class::Subclass { of, .. } => namespace.classes.get(of).cloned(),
                 _ => None,
             };
-            let class = Rc::new(ClassObject { name: name.clone(), class: class.clone(), base, hashed: ways.modules });
+            let class = Rc::new(ClassObject { name: name.clone(), class: class.clone(), base, ways });
             namespace.class_objects.insert(name.clone(), Rc::new(Kind::Class(Rc::clone(&class))));
             namespace.classes.insert(name.clone(), class);
         }

@@ -11,7 +11,7 @@ use super::object::{ClassObject, Kind, Obj, Raised};
 use super::predict::ModelError;
 use super::python;
 use crate::case::{Call, Class, Dtype, EqPolicy, Name};
-use crate::spec::{ArgumentStyle, Profile};
+use crate::spec::{ArgumentStyle, Profile, Python};
 
 /// The libraries whose functions take no tracers, or whose functions nobody knows to take them.
 const NOT_FOR_TRACERS: [&str; 6] = ["builtins", "math", "cmath", "np", "numpy", "scipy"];
@@ -132,15 +132,15 @@ pub fn comparison_raises(function: &Obj, profile: &Profile) -> Result<(), Raised
     if compares { python::equal(function, function).map(|_| ()) } else { Ok(()) }
 }
 
-/// What `inspect.signature` raises of a callable, which it compares with `type` (`Lib/inspect.py`, `_signature_is_builtin`).
-pub fn signature_raises(function: &Obj) -> Option<Raised> {
+/// What `inspect.signature` raises of a callable that it compares with `type` (`Lib/inspect.py`, `_signature_is_builtin`).
+pub fn signature_raises(function: &Obj, python: &Python) -> Option<Raised> {
     match &**function {
-        Kind::Instance { class, .. } => match class.root() {
+        Kind::Instance { class, .. } if python.signatures_compare => match class.root() {
             Class::Plain { eq: EqPolicy::Raises, .. } => Some(Raised::new("RuntimeError")),
             Class::Plain { eq: EqPolicy::Array, .. } => Some(Raised::new("ValueError")),
             _ => None,
         },
-        Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => signature_raises(func),
+        Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => signature_raises(func, python),
         _ => None,
     }
 }

@@ -95,6 +95,11 @@ impl Digest {
         }
     }
 
+    /// What is known of the trace of one of a loop's functions: what it read.
+    pub fn of_reads(reads: Vec<(String, String)>) -> Self {
+        Self { reads, ..Self::default() }
+    }
+
     /// The first thing that a call sees which the program that serves it was not traced from; one that is another value before one
     /// that is only written otherwise.
     pub fn difference(&self, traced: &Self) -> Option<Difference> {
@@ -124,7 +129,7 @@ impl Digest {
     }
 
     /// What the body reads of objects and that was another when it was traced.
-    fn changes<'d>(&'d self, traced: &'d Self) -> impl Iterator<Item = Difference> + 'd {
+    pub fn changes<'d>(&'d self, traced: &'d Self) -> impl Iterator<Item = Difference> + 'd {
         self.reads.iter().filter_map(|(path, now)| {
             let (_, then) = traced.reads.iter().find(|(known, then)| known == path && then != now)?;
             Some(Difference::new(path.clone(), CHANGED, then.clone(), now.clone()))

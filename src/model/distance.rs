@@ -18,15 +18,17 @@ pub(super) fn distance(found: &[Difference], incomparable: usize) -> usize {
     own.into_iter().map(weight).sum::<usize>() + usize::from(!of_form.is_empty()) + BUILT_OTHERWISE * incomparable
 }
 
-/// How much a difference says. A dict is further away from a defaultdict than one with another factory, an object of another class
-/// than one of the same, what is over no mesh than what is over another one, and an array than a key of another implementation or
-/// another number.
+/// How much a difference says. A list is further away from a tuple of another length than from one of the same, a dict from a
+/// defaultdict than one with another factory, an object of another class than one of the same, what is over no mesh than what is over
+/// another one, and an array than a key of another implementation or another number.
 fn weight(difference: &Difference) -> usize {
     let Difference { path, component, before, after } = difference;
+    let are_sequences = [before, after].into_iter().all(|text| ["list", "tuple"].contains(&class(text)));
     match component.as_str() {
         STRUCTURE if path.ends_with(".default_factory") => BUILT_OTHERWISE - 1,
         // Of what a node has besides its children one value is another.
-        STRUCTURE if class(before) == class(after) && !is_container(before) => BUILT_OTHERWISE - 1,
+        STRUCTURE if class(before) == class(after) && count(before).is_none() => BUILT_OTHERWISE - 1,
+        STRUCTURE if are_sequences && count(before) == count(after) => BUILT_OTHERWISE - 1,
         STRUCTURE | ARGUMENT => BUILT_OTHERWISE,
         STATIC_ARGUMENT if before == ABSENT || after == ABSENT => BUILT_OTHERWISE,
         STATIC_VALUE if class(before) != class(after) => 2,
@@ -37,9 +39,9 @@ fn weight(difference: &Difference) -> usize {
     }
 }
 
-/// Whether the text is that of a node: `list of 3`.
-fn is_container(text: &str) -> bool {
-    text.rsplit_once(" of ").is_some_and(|(_, count)| count.parse::<usize>().is_ok())
+/// How many children a node has, if the text is that of one: `list of 3`.
+fn count(text: &str) -> Option<usize> {
+    text.rsplit_once(" of ").and_then(|(_, count)| count.parse().ok())
 }
 
 /// The class of an object as its text tells it.

@@ -10,6 +10,8 @@ use std::rc::Rc;
 
 use super::arguments::{Arguments, Invocation, Item, sort};
 use super::called::innermost;
+use super::difference::Difference;
+use super::digest::Digest;
 use super::flatten::{Flattening, flatten};
 use super::key::{Ingredients, Primitive};
 use super::leaf::{Aval, Leaf, Traits};
@@ -27,6 +29,12 @@ use super::treedef::Root;
 use super::walk::Served;
 use crate::case::{Call, Dtype, JitOptions, Layer, LayerSet, Name, Placement, Verdict};
 use crate::spec::{Parameter, TableName};
+
+/// What an eager call missed, and what a jaxpr that it found was traced from and is another now.
+struct Done {
+    missed: LayerSet,
+    stale: Option<Difference>,
+}
 
 impl Simulation<'_> {
     /// A call of a loop or a conditional, whose functions are arguments.
@@ -65,22 +73,22 @@ impl Simulation<'_> {
                 unknown("what the operations of Python's own loop compile")
             }
             // Python's own loop, which calls the functions.
-            _ if ambient.bypasses => Ok(Served::by_nothing().missed),
+            _ if ambient.bypasses => Ok(Done { missed: Served::by_nothing().missed, stale: None }),
             Some(raised) => Err(Stopped::Raised(raised)),
             None => self.eager(parameters, &whole, args, kwargs, call),
         };
-        let verdict = match outcome {
-            Ok(missed) => Verdict::Missed(missed),
-            Err(Stopped::Raised(Raised(class))) => Verdict::Error(class),
+        // A loop returns its carry, which doesn't say which trace it is from: what is stale is what a recording says was read.
+        let (verdict, stale) = match outcome {
+            Ok(Done { missed, stale }) => (Verdict::Missed(missed), stale),
+            Err(Stopped::Raised(Raised(class))) => (Verdict::Error(class), None),
             Err(Stopped::Unknown(error)) => return Err(error),
         };
         let returned = call.returns.as_ref().map(|returns| self.stated(returns)).transpose()?;
         self.names.returned(returned);
-        // What a loop returns is its carry, which doesn't say which trace it is from: no target compares it.
-        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale: None, stale_beside: Vec::new() })
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale, stale_beside: Vec::new() })
     }
 
-    /// The layers that an eager call misses.
+    /// What an eager call does.
     fn eager(
         &mut self,
         parameters: &[Parameter],
@@ -88,7 +96,7 @@ impl Simulation<'_> {
         args: &[Obj],
         kwargs: &[(Name, Obj)],
         Call { raises, carried, .. }: &Call,
-    ) -> Result<LayerSet, Stopped> {
+    ) -> Result<Done, Stopped> {
         let raises = raises.as_deref();
         let (args, others) = bind(parameters, args, kwargs)?;
         let parts = Parts::of(parameters, &args)?;
@@ -115,7 +123,7 @@ impl Simulation<'_> {
             if !call.ambient.returns_no.is_empty() {
                 return unknown("which operations check what a branch that is called as it is returns");
             }
-            return called(first, &given, raises);
+            return called(first, &given, raises).map(|missed| Done { missed, stale: None });
         }
         let mut arguments = self.seen(first, &given, call)?;
         let sliced = match &parts.mapped {
@@ -140,15 +148,15 @@ impl Simulation<'_> {
             Rc::make_mut(&mut arguments.leaves).change_all(|leaf| leaf.kept = true);
         }
 
-        let mut missed = LayerSet::NONE;
-        let mut jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), raises, &mut missed)?;
+        let mut done = Done { missed: LayerSet::NONE, stale: None };
+        let mut jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), raises, &mut done)?;
         // That its functions don't fit together is seen when all are traced.
         if let Some(class) = raises {
             return Err(Raised::new(class).into());
         }
         if parts.carry.is_some() {
             if self.promote(&parts, call, &mut arguments, (sliced, carried))? {
-                jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), None, &mut missed)?;
+                jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), None, &mut done)?;
                 if self.promote(&parts, call, &mut arguments, (sliced, carried))? {
                     return Err(type_error());
                 }
@@ -164,13 +172,14 @@ impl Simulation<'_> {
             Rc::make_mut(&mut arguments.leaves).prepend(leaf, traits);
         }
         self.gone.mark(&mut arguments, self.profile, call.ambient);
-        let missed =
-            self.apply(&Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call }, program, missed)?;
+        let applied = Ingredients { arguments: &arguments, primitive: Some(&primitive), ..*call };
+        done.missed = self.apply(&applied, program, done.missed)?;
         self.agree_on_the_nearest();
-        Ok(missed)
+        Ok(done)
     }
 
-    /// The jaxprs of the functions, the first of which that is traced raises if one does; `missed` learns whether a body ran.
+    /// The jaxprs of the functions, the first of which that is traced raises if one does; `done` learns whether a body ran, and which
+    /// of them is of something that was read otherwise.
     fn jaxprs(
         &mut self,
         parts: &Parts<'_>,
@@ -178,7 +187,7 @@ impl Simulation<'_> {
         given: &Given,
         arguments: &Arguments,
         raises: Option<&str>,
-        missed: &mut LayerSet,
+        done: &mut Done,
     ) -> Result<Vec<Program>, Stopped> {
         let (mut jaxprs, mut looked_up) = (Vec::new(), Vec::new());
         let raises = raises.map(Raised::new);
@@ -188,7 +197,8 @@ impl Simulation<'_> {
             let avals = arguments.leaves.iter().map(|leaf| Rc::clone(&leaf.aval)).collect();
             self.given_now = Functions { named, avals };
         }
-        for (role, (_, function)) in &parts.functions {
+        for (i, (role, (_, function))) in parts.functions.iter().enumerate() {
+            let reads = || call.ambient.reads_each.get(i).cloned().unwrap_or_default();
             if matches!(&***function, Kind::Global(_)) {
                 return unknown("whether the body of a library's function ran");
             }
@@ -213,7 +223,12 @@ impl Simulation<'_> {
                 looked_up.push(LookedUp { found: found.is_some(), explanation });
             }
             let program = match found {
-                Some(program) => program,
+                Some(program) => {
+                    let read = Digest::of_reads(reads());
+                    let changed = read.changes(self.digest(program)).next();
+                    done.stale = done.stale.take().or(changed);
+                    program
+                }
                 None => {
                     // What jax wraps takes other arguments.
                     let is_called_so = parts.bounds.is_empty() && *role != Parameter::WrappedBody;
@@ -226,14 +241,14 @@ impl Simulation<'_> {
                         None => self.body_runs(function, &call, raises.as_ref()),
                     };
                     match runs {
-                        Ok(true) => *missed = missed.with(Layer::Trace),
+                        Ok(true) => done.missed = done.missed.with(Layer::Trace),
                         Ok(false) => {}
                         Err(raised) => {
                             self.file_failed(function, key, blocked)?;
                             return Err(raised.into());
                         }
                     }
-                    let program = self.new_program(Rc::default());
+                    let program = self.new_program(Rc::new(Digest::of_reads(reads())));
                     self.file_traced(function, key, program, blocked)?;
                     program
                 }

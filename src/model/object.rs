@@ -39,8 +39,8 @@ pub struct ClassObject {
     pub class: Class,
     /// The class of the case that it is a subclass of.
     pub base: Option<Rc<ClassObject>>,
-    /// How its instances hash, if it is a Module's.
-    pub hashed: ModuleHash,
+    /// How its instances compare and hash.
+    pub ways: Ways,
 }
 
 /// How objects of libraries compare and hash, at the versions of a profile.
@@ -50,6 +50,7 @@ pub struct Ways {
     pub specs: PartitionSpecs,
     pub modules: ModuleHash,
     pub slices_hash: bool,
+    pub dataclasses_compare_tuples: bool,
 }
 
 impl Ways {
@@ -59,7 +60,8 @@ impl Ways {
             treedefs,
             specs: profile.partition_specs,
             modules: profile.modules_hash,
-            slices_hash: profile.slices_hash,
+            slices_hash: profile.python.slices_hash,
+            dataclasses_compare_tuples: profile.python.dataclasses_compare_tuples,
         }
     }
 }

@@ -346,7 +346,10 @@ impl<'c> Simulation<'c> {
             && call.context.is_empty()
             && call.effect.is_none()
             && call.reads.is_empty()
+            && call.reads_each.is_empty()
             && !call.fails_as_it_runs
+            && call.fails_at.is_none()
+            && !call.traced_with_any
             && !call.reads_no_gone
             && !call.loaded
         {
@@ -367,8 +370,11 @@ impl<'c> Simulation<'c> {
         };
         ambient.recorded = self.nothing.recorded;
         ambient.reads = call.reads.clone().into_iter().collect();
+        ambient.reads_each = call.reads_each.iter().map(|reads| reads.clone().into_iter().collect()).collect();
         ambient.reads_no_gone = call.reads_no_gone;
         ambient.loaded = call.loaded;
+        ambient.traced_with_any = call.traced_with_any;
+        ambient.fails_at.clone_from(&call.fails_at);
         ambient.never_fast |= call.fails_as_it_runs || call.effect.is_some_and(|effect| self.profile.is_slow(effect));
         Ok(Rc::new(ambient))
     }

@@ -212,8 +212,7 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             if let Class::Module { .. } = one.root() {
                 return trees_equal(a, b);
             }
-            let values = |fields: &[(_, Obj)]| fields.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>();
-            sequences_equal(&values(f), &values(g))
+            all_equal(f.iter().zip(g).map(|((_, a), (_, b))| (a, b)), one.ways.dataclasses_compare_tuples)
         }
         _ => Ok(is(a, b)),
     }
@@ -244,12 +243,18 @@ fn instance_equal(
 }
 
 fn sequences_equal(a: &[Obj], b: &[Obj]) -> Result<bool, Raised> {
-    for (a, b) in a.iter().zip(b) {
-        if !same_or_equal(a, b)? {
+    Ok(all_equal(a.iter().zip(b), true)? && a.len() == b.len())
+}
+
+/// Whether all are equal, one after the other; `is_enough` says whether what is the same object isn't asked.
+fn all_equal<'o>(pairs: impl Iterator<Item = (&'o Obj, &'o Obj)>, is_enough: bool) -> Result<bool, Raised> {
+    for (a, b) in pairs {
+        let same = (is_enough && is(a, b)) || equal(a, b)?;
+        if !same {
             return Ok(false);
         }
     }
-    Ok(a.len() == b.len())
+    Ok(true)
 }
 
 /// Looks `key` up as a dict or set does: among those with its hash, by identity or `==`.
@@ -425,7 +430,7 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
             }
         }
         Kind::Record { class, fields } => match class.root() {
-            Class::Module { .. } if class.hashed == ModuleHash::Leaves => {
+            Class::Module { .. } if class.ways.modules == ModuleHash::Leaves => {
                 "record".hash(&mut hasher);
                 for (_, leaf) in leaves(obj)?.leaves {
                     hash(&leaf)?.hash(&mut hasher);

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use super::called::{body, parameters, signature_raises};
 use super::object::{Kind, Obj};
 use crate::case::{ArgName, Name, Param};
+use crate::spec::Python;
 
 /// The parameters of a function, sorted by kind.
 #[derive(Default)]
@@ -22,32 +23,13 @@ pub struct Signature<'c> {
 static OPEN: LazyLock<[Name; 2]> =
     LazyLock::new(|| ["args", "kwargs"].map(|text| Name::new(text).expect("a literal name")));
 
-/// What Python, up to 3.13, shows no signature of.
-const UNSIGNED: [&str; 15] = [
-    "anext",
-    "bytearray",
-    "bytes",
-    "dict",
-    "dir",
-    "getattr",
-    "int",
-    "iter",
-    "max",
-    "min",
-    "next",
-    "range",
-    "slice",
-    "str",
-    "vars",
-];
-
 impl<'c> Signature<'c> {
     /// Whether `inspect.signature` finds one.
-    pub fn is_known(function: &Obj) -> bool {
+    pub fn is_known(function: &Obj, python: &Python) -> bool {
         match &**function {
-            Kind::Global(name) => !UNSIGNED.contains(&name.strip_prefix("builtins.").unwrap_or(name)),
-            Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => Self::is_known(func),
-            _ => signature_raises(function).is_none(),
+            Kind::Global(name) => !python.unsigned.contains(name.strip_prefix("builtins.").unwrap_or(name)),
+            Kind::Partial { func, .. } | Kind::TreePartial { func, .. } => Self::is_known(func, python),
+            _ => signature_raises(function, python).is_none(),
         }
     }
 

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use super::arguments::{Arguments, Invocation, statics};
 use super::flatten::{Flattening, flatten};
 use super::leaf::{Aval, Leaf};
-use super::object::{ClassObject, Kind, Obj, Raised};
+use super::object::{ClassObject, Kind, Obj, Raised, Ways};
 use super::predict::ModelError;
 use super::treedef::Root;
 use super::view::{aval, leaf_kind};
 use crate::case::{Array, Class, Library, Name, Placement, Via};
-use crate::spec::{ArgumentStyle, LeafKind, ModuleHash, Profile, Role, WithoutTangents};
+use crate::spec::{ArgumentStyle, LeafKind, Profile, Role, WithoutTangents};
 
 /// The arguments that a wrapper is called with.
 pub type Passed = (Vec<Obj>, Vec<(Name, Obj)>);
@@ -161,7 +161,7 @@ fn typed_int() -> Rc<ClassObject> {
         static TYPED_INT: Rc<ClassObject> = {
             let name = |name: &str| Name::new(name.to_owned()).expect("the name of a class");
             let class = Class::Subclass { of: name("int"), repr: false };
-            Rc::new(ClassObject { name: name("TypedInt"), class, base: None, hashed: ModuleHash::default() })
+            Rc::new(ClassObject { name: name("TypedInt"), class, base: None, ways: Ways::default() })
         };
     }
     TYPED_INT.with(Rc::clone)

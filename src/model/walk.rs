@@ -339,6 +339,9 @@ impl<'c> Simulation<'c> {
             if layer > deepest {
                 break;
             }
+            if let Some((_, class)) = call.ambient.fails_at.as_ref().filter(|(at, _)| *at == layer) {
+                return Err(Raised::new(class));
+            }
             let (found, key) = self.consult(name, function, call, Some(program))?;
             program = match found {
                 Some(program) => program,
@@ -411,7 +414,7 @@ impl<'c> Simulation<'c> {
             return Err(Raised::new("TypeError"));
         }
         let body_ran = match self.body_runs(function, call, body_raises.as_ref()) {
-            Ok(body_ran) => body_ran,
+            Ok(body_ran) => body_ran || call.ambient.traced_with_any,
             Err(raised) => {
                 self.file_failed(function, trace_key, blocked)?;
                 return Err(raised);

@@ -59,7 +59,7 @@ pub fn case_text(input: &str) {
 /// which file it is: `# rules/x.yaml`. The files beside it are as few as a rule of `jax.jit` needs.
 pub fn spec_text(input: &str) {
     static BESIDE: LazyLock<Vec<SpecFile>> = LazyLock::new(|| {
-        let needed = ["contexts.yaml", "profiles/jax_jit.yaml"];
+        let needed = ["contexts.yaml", "python.yaml", "profiles/jax_jit.yaml"];
         Spec::embedded_files().into_iter().filter(|file| needed.contains(&file.name.as_str())).collect()
     });
     let name = input.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or("rules/fuzzed.yaml").trim();

@@ -367,7 +367,10 @@ pub(super) fn did(call: &ExplainedCall) -> String {
 
 /// Where the function of calls that hit is written, and these are made: what misses has that above.
 fn place_of_a_hazard(explained: &Explained, pattern: &Pattern) -> Option<String> {
-    let is_one = matches!(pattern.sign?, Sign::Stale | Sign::Changed | Sign::PerhapsStale | Sign::PerhapsPromoted);
+    let is_one = matches!(
+        pattern.sign?,
+        Sign::Stale | Sign::Changed | Sign::ChangedInside | Sign::PerhapsStale | Sign::PerhapsPromoted
+    );
     let of_it = explained.calls.iter().filter(|call| pattern.calls.contains(&call.number));
     let from: IndexSet<String> = of_it.filter_map(|call| call.from.clone()).collect();
     let from: Vec<_> = from.into_iter().collect();
@@ -408,7 +411,7 @@ pub fn summary(explained: &Explained, style: Style) -> String {
     let mut said: HashMap<&str, &str> = HashMap::new();
     for (i, pattern) in to_mend.iter().enumerate() {
         // What costs no compile, or may be meant, can wait.
-        let is_wrong = matches!(pattern.sign, Some(Sign::Stale | Sign::Changed | Sign::RaisesAlone));
+        let is_wrong = pattern.sign.is_some_and(Sign::is_wrong);
         let is_urgent = is_wrong || pattern.compiles > 0 && !pattern.may_be_meant();
         let first = if i == 0 && is_urgent { "  mend this first" } else { "" };
         let Pattern { id, name, calls, paths, says, in_common, fix, .. } = pattern;

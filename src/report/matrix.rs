@@ -39,6 +39,11 @@ impl Column {
         }
     }
 
+    /// The version that was run, or would be.
+    fn runs(&self) -> Option<Version> {
+        self.report().map_or_else(|| self.version.parse().ok(), |report| report.target.runs())
+    }
+
     fn report(&self) -> Option<&Report> {
         self.run.as_ref().ok()
     }
@@ -223,7 +228,7 @@ impl<'m> Matrix<'m> {
     pub fn example(&self, spec: &Spec, row: &Row<'_>) -> Option<(String, Example)> {
         let stated = |i: &usize| row.cells[*i].expected.is_some();
         let column = &self.columns[(0..self.columns.len()).rev().find(stated)?];
-        let example = Example::of(spec, row.rule, &column.implementation, &column.version.parse().ok()?)?;
+        let example = Example::of(spec, row.rule, &column.implementation, &column.runs()?)?;
         Some((format!("{} {}", column.group, column.version), example))
     }
 
@@ -268,7 +273,7 @@ impl<'m> Matrix<'m> {
 }
 
 fn row<'m>(rule: &'m Rule, columns: &'m [Column]) -> Row<'m> {
-    let said = |column: &Column| rule.expect.get(&column.implementation)?.at(&column.version.parse().ok()?);
+    let said = |column: &Column| rule.expect.get(&column.implementation)?.at(&column.runs()?);
     let cell = |(i, column): (usize, &'m Column)| {
         let expected = said(column);
         let before = i.checked_sub(1).map(|i| &columns[i]).filter(|before| before.group == column.group);

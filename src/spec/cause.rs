@@ -137,6 +137,8 @@ pub enum Sign {
     Stale,
     /// Calls hit programs that were traced when something that their bodies read was something else.
     Changed,
+    /// Calls were traced, and took over the trace of a jitted function inside that was made when it read something else.
+    ChangedInside,
     /// Calls hit programs that were traced under other flags, which matters where a body looks at them.
     PerhapsStale,
     /// Calls hit programs that were traced from an equal number of the other library, Python's or NumPy's, which matters where a
@@ -144,4 +146,12 @@ pub enum Sign {
     PerhapsPromoted,
     /// Calls hit programs, and would raise if their caches were empty.
     RaisesAlone,
+}
+
+impl Sign {
+    /// Whether results are wrong.
+    #[must_use]
+    pub fn is_wrong(self) -> bool {
+        matches!(self, Self::Stale | Self::Changed | Self::ChangedInside | Self::RaisesAlone)
+    }
 }

@@ -130,9 +130,9 @@ fn verdict(tree: &serde_yaml::Value) -> Result<Verdict, String> {
 impl<'de> Deserialize<'de> for Expectation {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let tree = serde_yaml::Value::deserialize(deserializer)?;
-        let versions = tree.as_mapping().filter(|map| {
-            map.keys().all(|key| key.as_str().is_some_and(|key| key.starts_with(['<', '>', '=']))) && !map.is_empty()
-        });
+        let versions = tree
+            .as_mapping()
+            .filter(|map| map.keys().all(|key| key.as_str().is_some_and(Requirement::is_begun_by)) && !map.is_empty());
         let Some(versions) = versions else {
             return outcome(&tree).map(Self::from).map_err(D::Error::custom);
         };
@@ -192,7 +192,7 @@ impl schemars::JsonSchema for Expectation {
             "description": format!("What happens: {EXPECTING}."),
             "anyOf": [
                 one,
-                { "type": "object", "patternProperties": { "^[<>=]": one }, "additionalProperties": false, "minProperties": 1 },
+                { "type": "object", "patternProperties": { "^(python)?[<>=]": one }, "additionalProperties": false, "minProperties": 1 },
             ],
         })
     }

@@ -3,19 +3,21 @@
 //! A file is read typed, part by part, and an error in one part says nothing of the others.
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use include_dir::{Dir, include_dir};
 use indexmap::IndexMap;
 use serde_yaml::Value as Tree;
 
-use super::before::by_version;
+use super::before::{Wrong, by_version};
 use super::fingerprint::Fingerprint;
 use super::follow::{is_group, overlaid};
+use super::python::Older;
 use super::read::{Errors, Origin, Reader, key, with_suggestion};
 use super::spans::{Spans, Step};
 use super::{
-    CaseFile, Cause, Causes, Contexts, Diagnostics, Family, Flags, Habit, Mutant, Mutants, Profile, Rule, RuleFile,
-    Unseen, Version,
+    CaseFile, Cause, Causes, Contexts, Diagnostics, Family, Flags, Habit, Mutant, Mutants, Profile, Pythons, Rule,
+    RuleFile, Unseen, Version,
 };
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/spec");
@@ -36,8 +38,12 @@ pub struct Spec {
     pub families: Vec<Family>,
     /// The rules, by id.
     pub rules: IndexMap<String, Rule>,
-    /// The profiles.
+    /// The profiles, on the newest Python.
     pub profiles: Vec<Profile>,
+    /// What older Pythons decide otherwise: those before each version, the oldest first.
+    older_pythons: Older,
+    /// Each profile on each of the older Pythons, made when it is asked for.
+    on_older: Vec<OnceLock<Profile>>,
     /// What may stand around a planted pair.
     pub contexts: Contexts,
     /// The written cases, by id.
@@ -87,7 +93,7 @@ impl Spec {
     pub fn from_files(mut files: Vec<SpecFile>) -> Result<Self, Diagnostics> {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut loader = Loader::default();
-        let (mut contexts, mut flags, mut mutants, mut causes) = (None, None, None, None);
+        let (mut contexts, mut flags, mut python, mut mutants, mut causes) = (None, None, None, None, None);
         let mut fingerprint = Fingerprint::default();
         let mut profiles = Vec::new();
         for file in &files {
@@ -112,11 +118,14 @@ impl Spec {
                 _ if file.name == "flags.yaml" => {
                     flags = Some(loader.errors.read::<Flags>(&reader, &[], &reader.tree))
                 }
+                _ if file.name == "python.yaml" => {
+                    python = Some(loader.errors.read::<Pythons>(&reader, &[], &reader.tree).map(|it| (reader, it)))
+                }
                 _ => loader.errors.at(
                     &reader,
                     &[],
                     None,
-                    "a spec has `rules/`, `profiles/`, `cases/`, `contexts.yaml`, `flags.yaml`, `causes.yaml` and `mutants.yaml`, and this file is none of them"
+                    "a spec has `rules/`, `profiles/`, `cases/`, `contexts.yaml`, `flags.yaml`, `python.yaml`, `causes.yaml` and `mutants.yaml`, and this file is none of them"
                         .into(),
                     None,
                 ),
@@ -125,10 +134,12 @@ impl Spec {
         loader.profiles(&profiles);
         let contexts = contexts.unwrap_or_else(|| loader.is_missing("contexts.yaml"));
         let flags = flags.unwrap_or_else(|| loader.is_missing("flags.yaml"));
+        let python = python.unwrap_or_else(|| loader.is_missing("python.yaml"));
         if let Some(contexts) = &contexts {
             loader.check(contexts);
         }
         loader.flags(&flags.unwrap_or_default());
+        let older_pythons = python.map_or_else(Vec::new, |(reader, pythons)| loader.pythons(&reader, pythons));
         if let Some((reader, causes)) = &causes {
             loader.causes(reader, causes);
         }
@@ -138,6 +149,8 @@ impl Spec {
             (Some(contexts), true) => Ok(Self {
                 families: loader.families,
                 rules: loader.rules.into_iter().map(|(id, (rule, _))| (id, rule)).collect(),
+                on_older: vec![OnceLock::new(); loader.profiles.len() * older_pythons.len()],
+                older_pythons,
                 profiles: loader.profiles.into_iter().map(|(profile, _)| profile).collect(),
                 contexts,
                 cases: loader.cases.into_iter().map(|(id, (case, _))| (id, case)).collect(),
@@ -156,10 +169,18 @@ impl Spec {
         }
     }
 
-    /// The profile of `implementation` at `version`.
+    /// The profile of `implementation` at `version`, on the Python of that.
     #[must_use]
     pub fn profile(&self, implementation: &str, version: &Version) -> Option<&Profile> {
-        self.profiles.iter().find(|profile| profile.profile == implementation && profile.versions.matches(version))
+        let is_it = |it: &Profile| it.profile == implementation && it.versions.matches(version);
+        let i = self.profiles.iter().position(is_it)?;
+        let older = self.older_pythons.iter().position(|(bound, _)| version.python().is_some_and(|it| it < bound));
+        Some(older.map_or(&self.profiles[i], |older| {
+            self.on_older[i * self.older_pythons.len() + older].get_or_init(|| {
+                let python = Arc::clone(&self.older_pythons[older].1);
+                Profile { python, ..self.profiles[i].clone() }
+            })
+        }))
     }
 
     /// The profile of the newest versions of `implementation`.
@@ -373,6 +394,17 @@ impl Loader {
             profile.flags = flags.at(&version);
             profile.flag_defaults = flags.defaults_at(&version);
         }
+    }
+
+    /// Gives each profile what the newest Python decides; what older ones do.
+    fn pythons(&mut self, reader: &Reader<'_>, pythons: Pythons) -> Older {
+        let older = pythons.older(reader.tree.get("now").unwrap_or(&Tree::Null));
+        let now = Arc::new(pythons.now);
+        self.profiles.iter_mut().for_each(|(profile, _)| profile.python = Arc::clone(&now));
+        older.unwrap_or_else(|Wrong { path, reason }| {
+            self.errors.at(reader, &path, None, reason, None);
+            Vec::new()
+        })
     }
 
     fn cases(&mut self, reader: Reader<'_>) {

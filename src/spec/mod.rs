@@ -20,6 +20,7 @@ mod load;
 mod mutant;
 mod pattern;
 mod profile;
+mod python;
 mod read;
 mod rule;
 mod spans;
@@ -41,6 +42,7 @@ pub use profile::{
     ArgumentStyle, ErrorStage, KeyedBy, LeafKind, LeafRule, ModuleHash, Parameter, PartitionSpecs, Profile, Role,
     Transformations, WithoutTangents,
 };
+pub use python::{Python, Pythons};
 #[cfg(feature = "cli")]
 pub(crate) use read::nearest;
 pub use rule::{

@@ -3,6 +3,8 @@
 //! A mutant is the reference model with one thing wrong: its profile is edited, it sees the case otherwise than it is, or it
 //! does otherwise than its tables say. None of it is in the model's code.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -180,8 +182,8 @@ impl Mutant {
             }
         }
         let profile: Profile = serde_json::from_value(tree).map_err(|error| error.to_string())?;
-        let (flags, flag_defaults) = (of.flags.clone(), of.flag_defaults.clone());
-        Ok(Profile { flags, flag_defaults, versions: of.versions.clone(), ..profile })
+        let (flags, flag_defaults, python) = (of.flags.clone(), of.flag_defaults.clone(), Arc::clone(&of.python));
+        Ok(Profile { flags, flag_defaults, python, versions: of.versions.clone(), ..profile })
     }
 
     /// The case as the mutant sees it; `None` where it sees it as it is, or would see something that is no case.

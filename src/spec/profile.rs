@@ -4,12 +4,13 @@
 //! them. A new implementation, or a new version of one, is a new file under `spec/profiles/`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::table::{CallComponent, Table};
-use super::{Edit, FlagEffect, Requirement, SourceRef, Version};
+use super::{Edit, FlagEffect, Python, Requirement, SourceRef, Version};
 use crate::case::{Dtype, Effect, Name, Value, Via};
 
 /// What else the jaxpr of a jitted or checkpointed function is found by, where that is called inside of another.
@@ -157,10 +158,6 @@ pub struct Profile {
     /// What the hash of an `equinox.Module` is made of.
     #[serde(default)]
     pub modules_hash: ModuleHash,
-    /// Whether a slice hashes: since Python 3.12, which jax asks for since 0.11. With versions before it depends on the Python, and
-    /// is taken for one that has no hash.
-    #[serde(default)]
-    pub slices_hash: bool,
     /// Whether the axes that are named around a call count in the order in which they were: a tuple, before jax 0.10 made it a dict.
     #[serde(default)]
     pub axes_in_order: bool,
@@ -233,6 +230,9 @@ pub struct Profile {
     /// The values that they have as jax is imported.
     #[serde(skip)]
     pub flag_defaults: IndexMap<String, Value>,
+    /// What the Python decides that it runs on.
+    #[serde(skip)]
+    pub python: Arc<Python>,
     /// The profile as it is written.
     #[serde(skip)]
     pub(super) tree: serde_yaml::Value,

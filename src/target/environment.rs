@@ -275,10 +275,12 @@ fn choose(
     version: Option<&str>,
     progress: &mut dyn Progress,
 ) -> Result<(&'static Pin, Python), EnvironmentError> {
-    let pins: Vec<&'static Pin> = match version {
-        None => PINS.iter().collect(),
-        Some(version) => PINS.iter().filter(|pin| pin.jax == version).collect(),
-    };
+    // As in `0.12.0.1+python3.13`.
+    let asked: Option<Version> = version.and_then(|version| version.parse().ok());
+    let series = asked.as_ref().and_then(Version::python);
+    let release =
+        version.map(|version| version.split_once('+').filter(|_| series.is_some()).map_or(version, |(it, _)| it));
+    let pins: Vec<&'static Pin> = PINS.iter().filter(|pin| release.is_none_or(|release| pin.jax == release)).collect();
     let Some(first) = pins.first() else {
         return Err(EnvironmentError::Unknown {
             implementation: implementation.to_owned(),
@@ -286,7 +288,9 @@ fn choose(
             known: versions().join(", "),
         });
     };
-    let suits = |pin: &Pin, python: &Python| pin.python.matches(&python.version);
+    let suits = |pin: &Pin, python: &Python| {
+        pin.python.matches(&python.version) && series.is_none_or(|series| python.version.is_of(series))
+    };
     for pin in &pins {
         if let Some(python) = pythons().find(|python| suits(pin, python)) {
             if pin.jax != first.jax {
@@ -302,7 +306,8 @@ fn choose(
     let found: Vec<_> = pythons().map(|python| format!("{} ({})", python.version, python.path.display())).collect();
     Err(EnvironmentError::NoPython {
         jax: first.jax.clone(),
-        needs: first.python.to_string(),
+        needs: series
+            .map_or_else(|| first.python.to_string(), |series| format!("{} and, as asked, {series}", first.python)),
         found: if found.is_empty() { "no python3 at all".to_owned() } else { found.join(", ") },
         also: also.map(|pin| format!(", or ask for {implementation}@{}", pin.jax)).unwrap_or_default(),
     })

@@ -142,7 +142,7 @@ pub fn open<'s>(
         }
     };
     let about = target.about();
-    let known = about.version.parse().ok().and_then(|version| spec.profile(&about.implementation, &version));
+    let known = about.runs().and_then(|version| spec.profile(&about.implementation, &version));
     if known.is_none() {
         return Err(no_profile(spec, &about.implementation, &about.version));
     }

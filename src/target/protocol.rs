@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Behaviour, Case, LayerSet, Value, Verdict};
+use crate::spec::Version;
 
 /// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
@@ -64,6 +65,14 @@ pub struct About {
     /// What else is worth printing: versions of libraries, the platform.
     #[serde(default)]
     pub about: IndexMap<String, Option<String>>,
+}
+
+impl About {
+    /// The version by which profiles and what rules say are chosen, on the Python that is told; `None` if it is no version.
+    #[must_use]
+    pub fn runs(&self) -> Option<Version> {
+        Version::told(&self.version, &self.about).ok()
+    }
 }
 
 /// A target's first line.

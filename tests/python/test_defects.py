@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jitkey
 import pytest
-from jitkey import hooks, loops, recorder
+from jitkey import hooks, loops, met, recorder
 from jitkey.known import Known
 from jitkey.objects import Objects
 from jitkey.reads import Reads
@@ -23,7 +23,7 @@ def fails(*_: Any, **__: Any) -> Any:
 
 
 PLACES = [
-    (recorder, "wrapper_of"),
+    (met, "wrapper_of"),
     (Reads, "of_call"),
     (Signatures, "of_call"),
     (Signatures, "given"),

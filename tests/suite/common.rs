@@ -34,12 +34,21 @@ pub fn campaign<'s>(
     pairs: u64,
     wanted: impl Fn(&Rule) -> bool,
 ) -> Campaign<'s> {
-    let parsed: Version = version.parse().unwrap();
+    campaign_at(implementation, &version.parse().unwrap(), pairs, wanted)
+}
+
+/// The same where it may be known which Python runs.
+pub fn campaign_at<'s>(
+    implementation: &'s str,
+    version: &Version,
+    pairs: u64,
+    wanted: impl Fn(&Rule) -> bool,
+) -> Campaign<'s> {
     Campaign {
         spec: &SPEC,
-        generator: Generator::new(&SPEC, implementation, &parsed, wanted).expect("there is a profile"),
-        profile: SPEC.profile(implementation, &parsed).expect("there is a profile"),
-        version: version.to_owned(),
+        generator: Generator::new(&SPEC, implementation, version, wanted).expect("there is a profile"),
+        profile: SPEC.profile(implementation, version).expect("there is a profile"),
+        version: version.to_string(),
         unknown_flags: Vec::new(),
         hazards: Hazards::default(),
         visible: LayerSet::ALL,

@@ -99,6 +99,48 @@ fn data_are_taken_apart(
     assert_eq!((found.as_str(), before.as_str(), after.as_str()), (path, was, is));
 }
 
+/// What another callable in the place of one means, by what the two are.
+#[rstest]
+#[case::a_method_of_another(
+    METHOD,
+    r#"{"method": {"of": {"ref": "net_2"}, "name": "Net.run"}}"#,
+    "method-of-an-object-that-differs"
+)]
+#[case::a_function_for_a_method(METHOD, r#"{"def": {"name": "run at a.py:2"}}"#, "method-and-function")]
+#[case::a_partial_for_a_method(METHOD, PARTIAL, "another-function")]
+fn a_callable_that_is_passed(#[case] before: &str, #[case] after: &str, #[case] cause: &str) {
+    let objects = format!(
+        r#"{{"classes": {{"Net": {{"plain_dataclass": {{"fields": ["width"], "frozen": true}}}}}}, "objects": {{
+            "net_1": {{"new": {{"class": "Net", "fields": {{"width": 4}}}}}}, "net_2": {{"new": {{"class": "Net", "fields": {{"width": 8}}}}}},
+            "a": {before}, "b": {after}, "step_1": {{"def": {{"name": "step at a.py:1", "params": ["f"]}}}}}}, "#
+    );
+    let api = "equinox.filter_jit";
+    let first = line(api, r#"{"ref": "a"}"#, "", TRACED).replacen('{', &objects.replace('\n', " "), 1);
+    let explained = explained(&[first, line(api, r#"{"ref": "b"}"#, "", TRACED)]);
+    let advice = explained.calls[1].advice[0].as_ref().unwrap();
+    assert_eq!(advice.cause, cause, "{explained:#?}");
+}
+
+const METHOD: &str = r#"{"method": {"of": {"ref": "net_1"}, "name": "Net.run"}}"#;
+const PARTIAL: &str = r#"{"object": {"called": "<partial of sum at jax/_src/numpy/reductions.py:242>"}}"#;
+
+/// A partial of the program's is its own, whatever it is a partial of.
+#[test]
+fn a_partial_that_is_jitted_is_made_anew() {
+    let of = |number: u32| {
+        format!(
+            r#"{{"api": "jax.jit", "name": "partial of sum", "at": "jax/_src/numpy/reductions.py:242", "from": "a.py:9",
+                "wrapper": "wrapper_{number}", "objects": {{"partial_{number}": {PARTIAL}}},
+                "call": {{"function": {{"ref": "partial_{number}"}}, "args": ["f32[2]"]}}, "missed": [{TRACED}]}}"#
+        )
+        .replace('\n', " ")
+    };
+    let ended = of(2).replacen('{', r#"{"ended": ["wrapper_1"], "#, 1);
+    let explained = explained(&[of(1), ended]);
+    let advice = explained.calls[1].advice[0].as_ref().unwrap();
+    assert_eq!(advice.cause, "partial-wrapped-anew");
+}
+
 /// Each call takes a form of its own of what was passed before: the nearest key is that of the same program.
 #[test]
 fn a_miss_of_the_fast_path_is_compared_with_the_same_program() {

@@ -70,6 +70,16 @@ fn what_is_built_otherwise_is_far(#[case] other: &str) {
     assert_eq!(found, expected);
 }
 
+/// A container of another kind is nearer if it has as many children.
+#[rstest]
+#[case::as_many(r#"{"tuple": ["f32[2]", "f32[2]", "f32[2]"]}"#, 1)]
+#[case::fewer(r#"{"tuple": ["f32[2]"]}"#, 2)]
+fn as_many_children_are_nearer(#[case] now: &str, #[case] nearest: usize) {
+    let lists = [r#"["f32[2]", "f32[2]", "f32[2]"]"#, r#"["f32[2]"]"#];
+    let explained = read(&[lists[0], lists[1], now].map(|args| call("jax.jit", args, "")));
+    assert_eq!(explained.calls[2].explanation().unwrap().nearest, Nearest::Call(nearest), "{explained:#?}");
+}
+
 /// A key that differs in one part is nearer than one that differs in it and elsewhere, however much that part has lost.
 #[test]
 fn what_differs_in_less_is_nearer() {

@@ -307,12 +307,12 @@ fn a_container_of_arrays_that_is_changed_is_a_hazard(#[values(NEWEST, "0.4.30")]
         changed(&format!("call {call} of {function}"), &format!("{holder}: <{class} #2> was <{class} #1>"))
     };
     let expected = [
-        of(13, "of_list", "weights", "list"),
-        of(14, "of_tree", "params", "dict"),
-        of(15, "of_queue", "queue", "deque"),
+        of(13, "of_list", "weights", "list of contents"),
+        of(14, "of_tree", "params", "dict of contents"),
+        of(15, "of_queue", "queue", "deque of contents"),
         of(16, "of_pair", "pair", "tuple"),
-        of(17, "of_values", "ordered", "OrderedDict"),
-        of(18, "of_counts", "counts", "dict"),
+        of(17, "of_values", "ordered", "OrderedDict of contents"),
+        of(18, "of_counts", "counts", "dict of contents"),
     ];
     assert_eq!(patterns("containers_read", version), expected);
 }
@@ -357,11 +357,53 @@ fn what_methods_of_parts_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &
     assert_eq!(found, expected);
 }
 
+/// What a jitted function inside of others was traced to is kept, and so is what a function of a loop was, whatever they read since.
+#[rstest]
+fn what_is_kept_of_a_trace_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let inside = |calls: &str, what: &str| {
+        format!(
+            "unseen-inside: {calls} took over what a jitted function inside of it was traced to when something that this reads was \
+             something else - value that no key sees inside at {what}. What is jitted keeps its traces whoever calls it, and to \
+             trace or to jit anew what is around it doesn't trace it again."
+        )
+    };
+    let expected = [
+        inside("calls 2 and 3 of step", "config.beta of penalty at kept_traces.py:20: 1.0 was 0.0; later 2.0"),
+        inside("call 5 of loss", "self.temperature of Policy.logits at kept_traces.py:43: 0.5 was 1.0"),
+        changed("call 8 of lax.scan", "gain: 2.0 was 1.0"),
+        // What is traced anew reads what is there now, and nothing is said of what it doesn't read.
+        changed("call 11 of lax.while_loop", "offset: 1.5 was 1.0"),
+        changed("call 12 of lax.while_loop", "limit: 4.0 was 3.0"),
+        // Each that takes it over; of partials each holds its own.
+        inside("call 15 of <lambda>", "config.beta of penalty at kept_traces.py:20: 8.0 was 2.0"),
+        inside("call 16 of vmap of <lambda>", "config.beta of penalty at kept_traces.py:20: 8.0 was 2.0"),
+    ];
+    let found = patterns("kept_traces", version);
+    let wrong: Vec<_> = found.iter().filter(|said| said.starts_with("unseen")).collect();
+    assert_eq!(wrong, expected.iter().collect::<Vec<_>>());
+}
+
+/// What an nnx.Module holds that a function closes over or finds in its module, which is changed in its place.
+#[rstest]
+fn what_variables_of_nnx_hold_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let of_all =
+        "net: <Net of contents #2> was <Net of contents #1>; later <Net of contents #3> and <Net of contents #4>";
+    let expected = [
+        changed("calls 6, 11, 16, 21 and 26 of evaluated", of_all),
+        changed(
+            "calls 7, 12, 17, 22 and 27 of encoded",
+            "net.encoder: <Linear of contents #2> was <Linear of contents #1>",
+        ),
+        changed("calls 8, 13, 18, 23 and 28 of helped", of_all),
+    ];
+    assert_eq!(patterns("nnx_closed_over", version), expected);
+}
+
 /// What functions fill themselves is nothing that they read, and what is added under another key is none of what they look up.
 #[rstest]
 fn a_memory_that_grows_is_no_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
-        changed("call 7 of small", "registry: <dict #2> was <dict #1>"),
+        changed("call 7 of small", "registry: <dict of contents #2> was <dict of contents #1>"),
         changed("call 10 of noisy", "state['seed']: 2 was 1"),
     ];
     assert_eq!(patterns("memories", version), expected);

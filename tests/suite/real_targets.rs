@@ -9,11 +9,10 @@ use std::process::Command;
 use jitkey::check::{Judgement, judge};
 use jitkey::model::behaviour;
 use jitkey::report::text::{Style, finding};
-use jitkey::spec::Version;
 use jitkey::target::{Limits, Target, TargetName, environment, open};
 use rstest::rstest;
 
-use super::common::{NEWEST, SPEC, campaign};
+use super::common::{NEWEST, SPEC, campaign_at};
 
 /// As many pairs of each rule as two minutes allow.
 const PAIRS_A_RULE: u64 = 3;
@@ -42,8 +41,8 @@ fn target(name: &str) -> Box<dyn Target> {
 fn rule_model_and_target_agree(#[case] name: &str) {
     let target = target(name);
     let about = target.about().clone();
-    let rules = campaign(&about.implementation, &about.version, 0, |_| true).generator.rules().len() as u64;
-    let mut campaign = campaign(&about.implementation, &about.version, rules * PAIRS_A_RULE, |_| true);
+    let rules = campaign_at(&about.implementation, &about.runs().unwrap(), 0, |_| true).generator.rules().len() as u64;
+    let mut campaign = campaign_at(&about.implementation, &about.runs().unwrap(), rules * PAIRS_A_RULE, |_| true);
     campaign.visible = about.layers;
     let (generator, unknown_flags) = campaign.generator.with_flags(&about.flags);
     (campaign.generator, campaign.unknown_flags) = (generator, unknown_flags);
@@ -61,11 +60,29 @@ fn failed_flattenings_do_not_add_up(#[case] name: &str) {
     let target = target(name);
     let about = target.about().clone();
     let unsortable = |rule: &jitkey::spec::Rule| rule.id == "pytree-structure/unsortable-keys";
-    let mut campaign = campaign(&about.implementation, &about.version, 1_500, unsortable);
+    let mut campaign = campaign_at(&about.implementation, &about.runs().unwrap(), 1_500, unsortable);
     campaign.generator = campaign.generator.tracing_only();
     campaign.visible = about.layers;
     let summary = campaign.run(target, &|| unreachable!("there is one job"), &|_| {}).unwrap();
     assert!(summary.conforms() && summary.pairs() > 1_000, "{:?}, {} pairs", summary.failures, summary.pairs());
+}
+
+/// The Python can be asked for with the version, and is said where there is none.
+#[test]
+fn a_python_is_asked_for() {
+    let python = target("jax.jit").about().about["python"].clone().unwrap();
+    let series: Vec<_> = python.split('.').take(2).collect();
+    let check = |python: &str| {
+        let name = format!("jax.jit@{NEWEST}+python{python}");
+        let all = ["check", &name, "--pairs", "20", "--rules", "static-hashing/nan-in-a-dataclass"];
+        Command::new(env!("CARGO_BIN_EXE_jitkey")).args(all).env("JAX_PLATFORMS", "cpu").output().unwrap()
+    };
+    let ran = check(&series.join("."));
+    let shown = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && shown.contains(&format!("python {python},")), "{shown}");
+    let refused = check("2.7");
+    let shown = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(3) && shown.contains("and, as asked, 2.7, and this machine has"), "{shown}");
 }
 
 /// XLA's programs are kept between cases. Where each is compiled, every call does what the model says as well.
@@ -99,7 +116,7 @@ fn a_sample_is_compiled_for_real() {
 fn the_written_cases(#[case] name: &str) {
     let mut target = target(name);
     let about = target.about().clone();
-    let version: Version = about.version.parse().unwrap();
+    let version = about.runs().unwrap();
     let profile = SPEC.profile(&about.implementation, &version).unwrap();
     let files: Vec<_> = SPEC.cases.values().filter(|file| file.api == about.implementation).collect();
     assert!(files.len() >= 3);

@@ -207,6 +207,7 @@ fn a_program_is_predicted(
         "nnx_graphs",
         "nnx_loops",
         "deletions",
+        "failed_calls",
         "lifetimes",
         "shared_functions",
         "held_objects",

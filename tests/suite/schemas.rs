@@ -32,7 +32,10 @@ fn yaml_files(folder: &str) -> Vec<PathBuf> {
 
 #[rstest]
 fn the_files_are_current(
-    #[values("rules", "profile", "contexts", "flags", "causes", "mutants", "cases", "case", "protocol", "report")] name: &str,
+    #[values(
+        "rules", "profile", "contexts", "flags", "python", "causes", "mutants", "cases", "case", "protocol", "report"
+    )]
+    name: &str,
 ) {
     let path = format!("{}/spec/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let printed = printed(name);

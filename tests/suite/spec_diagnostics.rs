@@ -16,7 +16,7 @@ fn spec_of(rules: &str, written: impl Fn(&str) -> String) -> Result<Spec, String
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/spec");
     let read =
         |name: &str| SpecFile { name: name.to_owned(), text: fs::read_to_string(format!("{root}/{name}")).unwrap() };
-    let mut files = vec![read("contexts.yaml"), read("flags.yaml")];
+    let mut files = vec![read("contexts.yaml"), read("flags.yaml"), read("python.yaml")];
     for entry in fs::read_dir(format!("{root}/profiles")).unwrap() {
         let mut profile = read(&format!("profiles/{}", entry.unwrap().file_name().to_string_lossy()));
         profile.text = written(&profile.text);

@@ -43,6 +43,8 @@ class Local(threading.local):
     """Of each thread: whether it is inside of a recorded call, and what that call has missed so far."""
 
     inside = False
+    number: int | None = None
+    """Which call that is, or was the last one."""
     describing = False
     """Whether a call inside of a trace is looked at."""
     missed: set[str] | None = None

@@ -53,7 +53,7 @@ IS_THERE = " is there"
 _ASKS = {"isinstance": "__class__", "len": "__len__", "type": "__class__"}
 """The functions that ask a thing for one attribute."""
 
-_LIKE = frozenset({"empty_like", "full_like", "ndim", "ones_like", "result_type", "shape", "size", "zeros_like"})
+_LIKE = frozenset({"empty_like", "full_like", "graphdef", "ndim", "ones_like", "result_type", "shape", "size", "zeros_like"})
 """The functions that look at the shape and the dtype of what they are given alone."""
 
 

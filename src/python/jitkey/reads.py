@@ -19,6 +19,7 @@ from .equality import hash_of, overlooks
 from .graphs import is_graph
 from .instructions import IS_NONE, IS_THERE
 from .likeness import LOOKED_AT, contents, is_made, likeness
+from .nnx_variables import is_of_nnx, leaves_of
 from .objects import is_open
 from .parameters import names_of
 from .seen import Like, Mark, Met, Said, Seen, is_marked, marked
@@ -29,6 +30,9 @@ from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .variables import is_own_function
 from .wrappers import Held, Wrapper
 
+LEAVES = 256
+"""Of an object of `flax.nnx` with so many variables, numbers and texts it counts what they are, and of one with more whether they were
+made anew."""
 PLACES = 4096
 """So many places of objects are known."""
 
@@ -51,6 +55,8 @@ class Reads:
     def __init__(self) -> None:
         self._parts: dict[Hashable, dict[Any, tuple[str, int, Mark]]] = {}
         """The names of what places have held, and their numbers among those of one name."""
+        self._together: dict[Hashable, dict[Said, int]] = {}
+        """The numbers of what objects of `flax.nnx` have held together."""
         self._states: dict[Hashable, dict[int, dict[Any, Any]]] = {}
         """What dicts have held to which more is added, by these numbers."""
 
@@ -126,6 +132,8 @@ class Reads:
     def _of_variable(self, wrapped: Wrapper, name: str, value: Any) -> Seen:
         """What a variable is that the function reads by that name."""
         place, is_space = (wrapped.ref, name), is_namespace(value)
+        if is_of_nnx(value) and not wrapped.asks(is_held_read, name):
+            return Seen(Mark(value), {}, ())
         is_container = type(value) in CONTAINERS and wrapped.items(name) is None
         if is_container and wrapped.asks(is_filled, name):
             return Seen(Mark(value), {}, ())
@@ -158,6 +166,7 @@ class Reads:
         there before by its number, if a key has the object by its identity: of others that are equal it can't be told. `place` is
         that of an object that can be replaced."""
         said: list[tuple[str, str]] = []
+        variables: list[tuple[str, str]] = []
         met: Met = {}
         # A container can change in itself.
         is_settled = True
@@ -168,9 +177,20 @@ class Reads:
                 name = f"{called}{path}" if path.startswith("[") or not path else f"{called}.{path}"
                 # Those that are equal are one to a key.
                 where = (type(value), hash_of(value)) if is_overlooked else place
-                said.append((_asked_as(name), named or self._text((where, path), part)))
+                of_variables = variables if is_identity and is_of_nnx(part) else said
+                of_variables.append((_asked_as(name), named or self._text((where, path), part)))
                 is_settled = is_settled and not _can_change(part) and not path.endswith(("__len__", IS_THERE))
-        return Seen(marked(value), met if is_settled else None, tuple(said))
+        if len(variables) > 1:
+            # What is changed in one step isn't said for each layer.
+            if len(self._together) >= PLACES:
+                self._together.clear()
+            known = self._together.setdefault(place, {})
+            if len(known) >= PARTS:
+                known.clear()
+            variables = [(called, f"<{_class_text(value)} #{known.setdefault(tuple(variables), len(known) + 1)}>")]
+        # What is taken of an object of flax has marks of its own.
+        mark = Mark(value) if met and is_of_nnx(value) else marked(value)
+        return Seen(mark, met if is_settled else None, (*said, *variables))
 
     def _text(self, place: Hashable, part: Any) -> str:
         """What stands in a place: what can't be said in few words by its number there."""
@@ -184,11 +204,11 @@ class Reads:
         called, number, mark = known.get(token, ("", 0, None))
         if mark is None or not (type(token) is str or mark.is_of(part)):
             # Another one can have the id of one that is gone.
-            called = function_text(part) if is_function else array_text(part) if is_array(part) else type(part).__name__
+            called = function_text(part) if is_function else array_text(part) if is_array(part) else _class_text(part)
             number = 1 + max([number for name, number, _ in known.values() if name == called], default=0)
             if len(known) >= PARTS:
                 known.clear()
-            known[token] = called, number, Mark(part)
+            known[token] = called, number, marked(part) if is_of_nnx(part) else Mark(part)
         # Functions are told apart by where they are written.
         return f"<{called}>" if is_function and number == 1 else f"<{called} #{number}>"
 
@@ -201,7 +221,13 @@ class Reads:
         number = next((number for number, known in reversed(states.items()) if known.items() <= held.items()), len(states) + 1)
         if number <= PARTS:
             states[number] = held
-        return f"<{type(value).__name__} #{number}>"
+        return f"<{_class_text(value)} #{number}>"
+
+
+def _class_text(value: Any) -> str:
+    """What an object is called by its number. A container can be the same and hold something else."""
+    made = type(value)
+    return f"{made.__name__} of contents" if made in CONTAINERS or is_of_nnx(value) else made.__name__
 
 
 def _asked_as(name: str) -> str:
@@ -309,5 +335,9 @@ def _token(part: Any) -> Any:
         return type(part), text
     if is_array(part):
         return contents(part) or id(part)
+    if is_of_nnx(part):
+        leaves = leaves_of(part)
+        held = [repr(leaf) if is_plain(leaf) else contents(leaf) or "" for leaf in leaves if is_plain(leaf) or len(leaves) <= LEAVES]
+        return " ".join(held) if len(held) == len(leaves) and all(held) else id(part)
     is_alike = is_made(part) or is_jitted(part) or type(part) in (*CONTAINERS, tuple, functools.partial)
     return likeness(part) if is_alike else id(part)

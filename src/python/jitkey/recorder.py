@@ -17,7 +17,6 @@ import functools
 import gc
 import inspect
 import itertools
-import json
 import os
 import threading
 import types
@@ -32,6 +31,8 @@ from . import environment, hooks, loops
 from .errors import Unsupported, describe
 from .hooks import local
 from .known import Known, Signature
+from .lines import json_text, line_text
+from .met import Wrappers
 from .objects import Objects, taken
 from .observe import LAYERS
 from .parameters import NAME
@@ -42,7 +43,7 @@ from .signatures import Signatures, twice
 from .source import asked_by, caller, code, codes, place, programs_line, transformed_by
 from .stream import Stream
 from .surroundings import Surroundings
-from .wrappers import Wrapper, handed_on, wrapper_of
+from .wrappers import Wrapper, handed_on
 
 VERSION = 1
 """Of the format of recordings."""
@@ -56,9 +57,6 @@ it makes of that."""
 VIAS = {"eval_shape": "trace", "transformed": "trace"}
 """What cases call a use that they have no word for. The wrapper's own `eval_shape` traces its function as `trace` does;
 `jax.eval_shape` can trace the wrapper itself."""
-TEXTS = 4096
-"""Words of which is known how JSON writes them, at most."""
-_encode = json.JSONEncoder(allow_nan=False).encode
 
 
 _one = threading.Lock()
@@ -98,7 +96,8 @@ class _Call:
     was_called: bool = False
     """Whether its function was, before the recording."""
     signs: Callable[[], Signature | None] = lambda: None
-    reads: Callable[[], Said] = tuple
+    reads: Callable[[], dict[str, Any]] = dict
+    """What it says of what its functions read."""
     learns: Callable[[dict[str, Any], frozenset[str]], None] = lambda line, used: None
     signature: Signature | None = None
     used: frozenset[str] = frozenset()
@@ -129,11 +128,7 @@ class Recording:
         self._objects = Objects()
         self._reads = Reads()
         self._known = Known()
-        self._wrappers: dict[int, Wrapper | None] = {}
-        self._met: set[tuple[int, int]] = set()
-        """The functions of these, by their ids, which others can have once they are gone."""
-        self._libraries: weakref.WeakKeyDictionary[Any, Wrapper | None] = weakref.WeakKeyDictionary()
-        self._ended: list[str] = []
+        self._wrappers = Wrappers(self._objects.fresh)
         self._begun, self._numbers = 0, itertools.count(1)
         self._stages: weakref.WeakKeyDictionary[Any, tuple[str, int]] = weakref.WeakKeyDictionary()
         """What `trace` and `lower` made, with the API and the number of the call, since caches were cleared."""
@@ -161,7 +156,7 @@ class Recording:
         if self._stream.failure is not None:
             return original(wrapper, *args, **kwargs)
         try:
-            wrapped = self._wrappers.get(id(wrapper)) or self._wrapper(api, wrapper)
+            wrapped = self._wrappers.by_id.get(id(wrapper)) or self._wrappers.of(api, wrapper)
         except Exception as error:  # A defect of the recorder is none of the program's.
             self.overlooked[type(error).__name__] += 1
             wrapped = None
@@ -196,7 +191,7 @@ class Recording:
                 via,
                 wrapped.was_called and via == "call",
                 lambda: self._signatures.of_call((wrapped.ref, via, reads), wrapped, args, kwargs),
-                lambda: self._reads.of_call(wrapped, args, kwargs),
+                lambda: _said(self._reads.of_call(wrapped, args, kwargs)),
                 lambda line, used: None if path is None else self._learn(path, wrapped, args, kwargs, reads, line, used),
                 written=(f"{wrapped.written}, ", len(wrapped.said)),
             )
@@ -217,32 +212,35 @@ class Recording:
         try:
             # What is looked at raises whatever it likes, and nothing of that is the program's.
             with contextlib.suppress(Exception):
-                wrapped = self._wrapper(api, wrapper)
+                wrapped = self._wrappers.of(api, wrapper)
                 if wrapped is None and any(wrapper is function for function in local.given):
-                    wrapped = self._library(api, wrapper)
+                    wrapped = self._wrappers.of_library(api, wrapper)
                 if wrapped is not None and self._describing.acquire(timeout=PATIENCE):
                     try:
-                        self._describe_traced(api, wrapped, args, kwargs, via)
+                        self._describe_traced(api, wrapped, args, kwargs, via, local.number if inside else None)
                     finally:
                         self._describing.release()
         finally:
             local.inside, local.describing = inside, False
 
-    def _describe_traced(self, api: str, wrapped: Wrapper, args: Any, kwargs: Any, via: str) -> None:
+    def _describe_traced(self, api: str, wrapped: Wrapper, args: Any, kwargs: Any, via: str, within: int | None) -> None:
+        """`within` is the number of the call that is traced, if it is one of the recording."""
         reads = self._reads.of_call(wrapped, args, kwargs)
         signature = self._signatures.of_call((wrapped.ref, "inside", via, reads), wrapped, args, kwargs)
         self._known.forget(self._objects.dropped)
-        if self._known.call(signature) is not None:
+        known = self._known.call(signature)
+        # What it reads may be something else than what its trace has read, which the call around it takes over.
+        if known is not None and (not reads or within in (None, known[0])):
             return
         self._objects.begin()
         aside: dict[str, Any] | None = None
         with contextlib.suppress(Exception):  # A case has no words for it, or what is looked at raises.
             call = {**self._call_of(api, wrapped, args, kwargs), "via": via, **_said(reads)}
-            aside = {"api": api, "wrapper": wrapped.ref, "call": call}
+            aside = {"api": api, "wrapper": wrapped.ref, "call": call} | ({} if within is None else {"inside": within})
         news = self._objects.news()
         self._known.forget(news.get("dropped", []))
         if (aside or news) and self._aside(aside, news) and signature is not None:
-            self._known.remember(signature, self._begun, frozenset(self._objects.used))
+            self._known.remember(signature, within or self._begun, frozenset(self._objects.used))
 
     def went_on(self, stage: Any, via: str, made: Any) -> None:
         """Records that what `trace` made was lowered, or what `lower` made compiled."""
@@ -284,9 +282,13 @@ class Recording:
             return original(*args, **kwargs)
 
         def describes() -> dict[str, Any]:
-            return {**loops.described(given, self._objects), "context": self._surroundings.of_call()}
+            return {**loops.described(given, self._objects), "context": self._surroundings.of_call(), **reads()}
 
-        call = _Call(line, describes, of_functions)
+        def reads() -> dict[str, Any]:
+            each = [dict(self._reads.of_call(self._wrappers.of_loop(function), (), {})) for function in functions]
+            return {"reads_each": each} if any(each) else {}
+
+        call = _Call(line, describes, of_functions, reads=reads)
 
         def runs() -> Any:
             returned = hooks.watched_loop(lambda: original(*args, **kwargs), functions)
@@ -306,13 +308,13 @@ class Recording:
     def ends(self) -> None:
         """Records which wrappers the program has kept to its end, and no cycle of references."""
         gc.collect()
-        kept = [wrapped.ref for wrapped in list(self._wrappers.values()) if wrapped is not None]
+        kept = [wrapped.ref for wrapped in self._wrappers.known()]
         if kept:
             self._write({"aside": None, "after": self._begun, "kept": kept})
 
     def evicted(self, wrapper: Any) -> None:
         """Records that the caches of one function were cleared, if it was called before."""
-        wrapped = self._wrappers.get(id(wrapper))
+        wrapped = self._wrappers.by_id.get(id(wrapper))
         if wrapped is not None:
             self.cleared({"wrapper": wrapped.ref})
         else:
@@ -324,8 +326,8 @@ class Recording:
         self._known.forget_all()
         self._objects.forget_what_changes()
         self._stages.clear()
-        for wrapped in list(self._wrappers.values()):
-            if wrapped is not None and scope in ("jax", "equinox", {"wrapper": wrapped.ref}):
+        for wrapped in self._wrappers.known():
+            if scope in ("jax", "equinox", {"wrapper": wrapped.ref}):
                 wrapped.entries.forget()
         self._write({"clear": scope, "after": self._begun})
 
@@ -393,7 +395,7 @@ class Recording:
             else:
                 local.missed, local.inside = None, False
                 try:
-                    said = f'"from": {_text(caller())}, "number": {self._next()}, "again": {again}, "missed": []'
+                    said = f'"from": {json_text(caller())}, "number": {self._next()}, "again": {again}, "missed": []'
                     self.calls += 1
                     self._stream.write(f"{wrapped.written}, {said}}}\n")
                 except Exception as error:  # As in `call`.
@@ -401,7 +403,7 @@ class Recording:
 
     def _begin(self, call: _Call) -> None:
         line = call.line
-        line["number"] = self._next()
+        line["number"] = local.number = self._next()
         try:
             line["from"] = caller()
             call.signature = call.signs()
@@ -433,7 +435,8 @@ class Recording:
     def _write_down(self, call: _Call, missed: set[str]) -> None:
         """What it reads from outside is said as its trace leaves it, which can count or note what is traced."""
         line = call.line
-        if call.via == "transformed" and "error" in line and "trace" not in missed and not line.keys().isdisjoint(("call", "again")):
+        is_of_it = "dispatch" in missed and "trace" not in missed
+        if call.via == "transformed" and "error" in line and is_of_it and not line.keys().isdisjoint(("call", "again")):
             # What is raised by what the transformation makes of it, nothing here can foresee.
             _is_unrecorded(line, "recording what a program under a transformation raises")
         if call.via == "transformed":
@@ -446,13 +449,17 @@ class Recording:
             line["effect"] = local.effect
         if "loaded" in missed:
             line["loaded"] = True
+        if "trace" in missed and not local.codes:
+            line["any_jaxpr"] = True
+        if "error" in line and local.traced is not None:
+            line["traced"] = True
         if left_out := hooks.unused():
             line["unused"] = left_out
         local.missed = None
         line["missed"] = [layer for layer in LAYERS if layer in missed]
         if "trace" in missed and "call" in line:
             line["call"].pop("reads", None)
-            line["call"] |= _said(call.reads())
+            line["call"] |= call.reads()
         if local.spent:
             line["seconds"] = round(sum(seconds for _, seconds in local.spent), 4)
         if call.was_called and "call" in line and not missed and "error" not in line:
@@ -487,7 +494,7 @@ class Recording:
             call.used = frozenset(self._objects.used)
         line |= self._objects.news()
         self._known.forget(line.get("dropped", []))
-        ended = taken(self._ended)
+        ended = taken(self._wrappers.ended)
         if ended:
             line["ended"] = ended
 
@@ -550,48 +557,11 @@ class Recording:
             # What the program lets go of is gone.
             self._objects.given = None
 
-    def _wrapper(self, api: str, wrapper: Any) -> Wrapper | None:
-        """What belongs to the wrapper; None if it is a library's own."""
-        key = id(wrapper)
-        if key not in self._wrappers:
-            described = wrapper_of(api, wrapper, self._objects.fresh)
-            if described is not None:
-                # Wrappers of one function have their entries in common.
-                function = described.function()
-                is_method = type(function) is types.MethodType
-                known = (id(function.__self__), id(function.__func__)) if is_method else (0, id(function))
-                has_entries = known not in self._met and getattr(described.jitted(wrapper), "_cache_size", int)() > 0
-                described.was_called = has_entries
-                self._met.add(known)
-            if self._wrappers.setdefault(key, described) is described:
-                end: Any = weakref.finalize(wrapper, self._end, key)
-                end.atexit = False
-        return self._wrappers[key]
-
-    def _library(self, api: str, wrapper: Any) -> Wrapper | None:
-        """What belongs to a wrapper of a library's that a loop of the program's is given."""
-        if wrapper not in self._libraries:
-            self._libraries[wrapper] = wrapper_of(api, wrapper, self._objects.fresh, is_given=True)
-        return self._libraries[wrapper]
-
-    def _end(self, key: int) -> None:
-        wrapped = self._wrappers.pop(key)
-        if wrapped is not None:
-            self._ended.append(wrapped.ref)
-
     def _write(self, line: dict[str, Any], written: tuple[str, int] = ("{", 0)) -> bool:
         """Writes a line, of which that is written already, and says whether all of it could be written."""
-        whole = True
-        try:
-            parts = [f'"{name}": {_text(part)}' for name, part in itertools.islice(line.items(), written[1], None)]
-            text = f"{written[0]}{', '.join(parts)}}}"
-        except (TypeError, ValueError, RecursionError) as error:
-            said = {name: part for name, part in line.items() if name not in ("call", "aside")}
-            try:
-                text = _encode({**said, "unrecorded": f"the call can't be written: {error}"})
-            except (TypeError, ValueError, RecursionError):
-                return False
-            whole = False
+        text, whole = line_text(line, written)
+        if text is None:
+            return False
         with self._writing:
             self.calls += "api" in line
             self._stream.write(text + "\n")
@@ -611,17 +581,6 @@ def _by_name(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     kinds = {signature.parameters[name].kind for name in named}
     has_names = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
     return ((), named) if has_names and all(map(NAME.match, named)) else (args, kwargs)
-
-
-@functools.lru_cache(TEXTS)
-def _string(text: str) -> str:
-    return _encode(text)
-
-
-def _text(part: Any) -> str:
-    """JSON of what stands in a line, in most of which there are few words, and often the same."""
-    kind = type(part)
-    return _string(part) if kind is str else repr(part) if kind is int or part == [] else _encode(part)
 
 
 def _is_unrecorded(line: dict[str, Any], why: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .nnx_variables import in_variable, is_of_nnx, is_variable, parts_of
 from .settings import is_namespace, of_config, of_namespace, setting
 from .source import NOTHING, held_by, of_class
 from .texts import CONTAINERS, is_plain
@@ -118,10 +119,65 @@ class Like:
         return type(value) is self._made
 
 
+class Variable(Mark):
+    """Tells a variable of `flax.nnx` from what it was, by what it holds."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self._held = Mark(in_variable(value))
+
+    def is_of(self, value: Any) -> bool:
+        """Whether it is that variable, and holds what it held."""
+        return super().is_of(value) and self._held.is_of(in_variable(value))
+
+
+class Variables(Mark):
+    """Tells an object of `flax.nnx` from what it was, by what the variables in it hold, and the numbers and texts beside them."""
+
+    __slots__ = ("_is_container", "_length", "_marks")
+
+    def __init__(self, value: Any, left: list[int], within: frozenset[int]) -> None:
+        super().__init__(value)
+        parts = parts_of(value) or {}
+        self._is_container = type(value) in (list, tuple, dict)
+        self._length = len(parts)
+        self._marks: list[tuple[Any, type | None, Any]] = []
+        """By name or place, of variables with their class."""
+        for name, part in parts.items():
+            if is_variable(part):
+                left[0] -= 1
+                self._marks.append((name, type(part), Mark(in_variable(part))))
+            elif is_plain(part):
+                self._marks.append((name, None, part))
+            elif left[0] > 0 and id(part) not in within and parts_of(part) is not None:
+                self._marks.append((name, None, Variables(part, left, within | {id(part)})))
+
+    def is_of(self, value: Any) -> bool:
+        """Whether it is that object, and holds what it held."""
+        parts = None
+        if super().is_of(value):
+            parts = parts_of(value) if self._is_container else held_by(value)
+        if parts is None or len(parts) != self._length:
+            return False
+        for name, variable, mark in self._marks:
+            part = parts.get(name, NOTHING)
+            if variable is not None:
+                part = in_variable(part) if type(part) is variable else NOTHING
+            if part is not mark and not is_marked(part, mark):
+                return False
+        return True
+
+
 def marked(value: Any, *, is_whole: bool = False) -> Any:
     """What tells the value from another one in its place, a container by what is in it, if it is read as a whole."""
     if is_whole:
         return _marked_in(value, [MARKED], frozenset())
+    if is_variable(value):
+        return Variable(value)
+    if is_of_nnx(value):
+        return Variables(value, [MARKED], frozenset({id(value)}))
     if type(value) is np.ndarray and value.nbytes <= EACH_TIME:
         return Contents(value)
     return value if is_plain(value) else Mark(value)
@@ -143,7 +199,7 @@ def items_of(value: Any) -> list[Any]:
 
 def is_marked(value: Any, mark: Any) -> bool:
     """Whether it is the value of which that is the mark."""
-    return value is mark or (type(mark) in (Mark, Contents, Items, Like) and mark.is_of(value))
+    return value is mark or (type(mark) in (Mark, Contents, Items, Like, Variable, Variables) and mark.is_of(value))
 
 
 @dataclasses.dataclass

@@ -217,6 +217,18 @@ def handed_on(jitted: Any) -> Any:
     return jitted.__getstate__().get("fun") if type(jitted) is type(A_JIT) else None
 
 
+def function_of_loop(function: Any) -> Wrapper:
+    """What belongs to a function that is given to a loop or conditional of `jax.lax`, which nothing wraps."""
+    try:
+        held: Callable[[], Any] = weakref.ref(function)
+    except TypeError:
+        held = lambda: None  # noqa: E731
+    # A method is made anew each time that it is asked for.
+    is_method = type(function) is types.MethodType
+    ref = f"{id(function.__self__)} {id(function.__func__)}" if is_method else str(id(function))
+    return Wrapper(name=own_name(function), at=None, ref=ref, function=held, codes=codes([function]), is_run=True, options={})
+
+
 def wrapper_of(api: str, wrapper: Any, fresh: Callable[[str], str], *, is_given: bool = False) -> Wrapper | None:
     """What belongs to the wrapper, under a fresh name; None if it is a library's own and the program gives it to nothing."""
     fun = function_of(wrapper)
