@@ -338,6 +338,7 @@ def _token(part: Any) -> Any:
     if is_of_nnx(part):
         leaves = leaves_of(part)
         held = [repr(leaf) if is_plain(leaf) else contents(leaf) or "" for leaf in leaves if is_plain(leaf) or len(leaves) <= LEAVES]
-        return " ".join(held) if len(held) == len(leaves) and all(held) else id(part)
+        # Another object is another one, whatever it holds: that says nothing of its functions.
+        return f"{id(part)} {' '.join(held)}" if len(held) == len(leaves) and all(held) else id(part)
     is_alike = is_made(part) or is_jitted(part) or type(part) in (*CONTAINERS, tuple, functools.partial)
     return likeness(part) if is_alike else id(part)
