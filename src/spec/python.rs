@@ -58,9 +58,9 @@ impl Pythons {
     pub(super) fn older(&self, now: &serde_yaml::Value) -> Result<Older, Wrong> {
         let wrong = |path: Vec<Step>, reason: String| Wrong { path, reason };
         let mut tree = serde_json::to_value(now).map_err(|error| wrong(vec![key("now")], error.to_string()))?;
-        let mut older = Vec::new();
+        let mut older = Older::new();
         for (bound, edits) in self.before.iter().rev() {
-            let mut python = Python::default();
+            let mut python = older.last().map_or_else(|| self.now.clone(), |(_, newer)| Python::clone(newer));
             for (i, edit) in edits.iter().enumerate() {
                 let at = || vec![key("before"), key(&bound.to_string()), Step::Index(i)];
                 if edit.apply(&mut tree) == 0 {
