@@ -188,3 +188,44 @@ def of_mode(x):
 of_mode(x)
 mode = Mode.EVAL
 of_mode(x)
+
+
+class Rates:
+    now = 1.0
+
+    @classmethod
+    def of_class(cls, x):
+        return cls.now * x
+
+    @staticmethod
+    def of_name(x):
+        return Rates.now * x
+
+
+@jax.jit
+def of_module(x):
+    return layers.shifted(x)
+
+
+of_class, of_name = jax.jit(lambda x: Rates.of_class(x)), jax.jit(lambda x: Rates.of_name(x))
+for called in (of_module, of_class, of_name):
+    called(x)
+layers.SHIFT, Rates.now = 1.0, 2.0
+for called in (of_module, of_class, of_name):
+    called(x)
+
+scale, kind = 1.0, "relu"
+
+
+@jax.jit
+def of_kinds(x):
+    return x if isinstance(scale, float) and len(kind) == 4 and callable(of_name) else 2 * x
+
+
+of_kinds(x)
+scale, kind = 2.0, "tanh"
+of_kinds(x)
+scale, kind = 2, "tanh"
+of_kinds(x)
+kind = "sigmoid"
+of_kinds(x)

@@ -1,5 +1,8 @@
 """An agent whose jitted methods call what it holds, which is changed in its place."""
 
+import dataclasses
+import functools
+
 import jax
 import jax.numpy as jnp
 
@@ -147,3 +150,34 @@ of_scaled.clear_cache()
 of_scaled(x)
 shift = 2.0
 of_scaled(x)
+
+
+@dataclasses.dataclass
+class Options:
+    gain: float = 1.0
+
+    def total(self):
+        return self.gain
+
+    @property
+    def twice(self):
+        return 2 * self.gain
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["x"], meta_fields=["options"])
+@dataclasses.dataclass
+class State:
+    x: jax.Array
+    options: Options
+
+
+of_aux = jax.jit(lambda s: s.x * s.options.total())
+of_property = jax.jit(lambda s: s.x * s.options.twice)
+state = State(x, Options())
+of_aux(state)
+of_property(state)
+state.options.gain = 2.0
+of_aux(state)
+of_property(state)
+# It is equal to what the first has become.
+of_aux(State(x, Options(2.0)))

@@ -277,14 +277,48 @@ def test_what_has_the_form_of_another_takes_that_alone():
     assert attributes(frozenset([others.__code__]), object, "it") == {"scale", "dtype", "embed", "embed.__call__"}
 
 
+def test_what_a_loop_goes_through_is_asked_of_each():
+    def body(net, x):
+        for layer in net.layers:
+            x = layer(x, net.gain)
+        for i, head in enumerate(net.heads):
+            x = x * head.scale + i
+        for weight in reversed(net.weights):
+            x = x @ weight
+        for _, other in zip(net.heads, x, strict=False):
+            x = x + other.gain
+        inner = net.inner
+        return inner(x)
+
+    of_each = {"layers[*].__call__", "heads[*].scale"}
+    whole = {"layers", "gain", "heads", "weights", "inner", "inner.__call__"}
+    assert attributes(frozenset([body.__code__]), object, "net") == whole | of_each
+
+    def of_variable(x):
+        for it in config:
+            x = it(x)
+        return x
+
+    assert taken(of_variable) == ("", "[*].__call__")
+    assert taken(lambda x: [it for it in config]) is None
+
+    class Layer:
+        def __init__(self, scale):
+            self.scale = scale
+
+    layers = [Layer(1.0), 3, Layer(2.0)]
+    assert read_by(layers, ("", "[*].scale"), {}) == {"": layers, "[0].scale": 1.0, "[2].scale": 2.0}
+
+
 def test_what_is_called_is_more_than_taken():
     def step(it, x):
         if it.norm:
             x = it.scale(x)
         return it.net.forward(x) if callable(it.last) else it.table["layer"](x)
 
-    taken = {"norm", "scale", "scale.__call__", "net.forward", "net.forward.__call__", "last", "table['layer']"}
-    assert attributes(frozenset([step.__code__]), object, "it") == taken
+    called = {"scale.__call__", "net.forward.__call__", "table['layer'].__call__"}
+    taken = {"norm", "scale", "net.forward", "last.__class__", "table['layer']"}
+    assert attributes(frozenset([step.__code__]), object, "it") == taken | called
 
 
 def test_what_an_array_is_asked_for_is_none_of_what_it_holds():

@@ -91,11 +91,11 @@ fn what_no_key_sees_of_an_object_is_a_hazard(#[values(NEWEST, "0.4.30")] version
         changed("call 25 of loss", "task.weight: 2.0 was 1.0"),
         changed("call 26 of loss", "task.config.rate: 0.25 was 0.5"),
         // Objects that are called, whose methods are, and that a partial gives its function.
-        changed("call 32 of Halved", "Halved.gain: 0.25 was 0.5"),
+        changed("call 32 of Halved", "self.gain: 0.25 was 0.5"),
         changed("call 33 of energy", "self.gain: 0.25 was 0.5"),
-        changed("call 34 of partial of energy", "Layer.gain: 0.25 was 0.5"),
+        changed("call 34 of partial of energy", "self.gain: 0.25 was 0.5"),
         changed("call 35 of grad of energy", "self.gain: 0.25 was 0.5"),
-        changed("call 38 of partial of scaled", "Layer.gain: 1.0 was 0.5"),
+        changed("call 38 of partial of scaled", "by.gain: 1.0 was 0.5"),
         changed("call 45 of asked", "agent.gain: 0.25 was 0.5"),
         changed("call 49 of forward", "self.shift: 0.0 was 1.0"),
         // What can't be looked into stands for what is behind it.
@@ -327,6 +327,8 @@ fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
         changed("calls 6, 7 and 8 of step", "table[0]: 5.0 was 1.0"),
         changed("calls 7, 8 and 9 of step", "scaled.by[0]: 4.0 was 3.0"),
         changed("calls 8 and 9 of step", "layers.Settings.gain: 4.0 was 1.0"),
+        // What is only asked for its class or length is another one if that is.
+        changed("calls 32 and 33 of of_kinds", "type(scale): int was float"),
         changed("call 9 of step", "penalty: <penalty at helpers_read.py:88> was <penalty at helpers_read.py:29>"),
         changed("call 14 of loss", "gain: 2.0 was 1.0"),
         changed("call 15 of of_static", "gain: 2.0 was 1.0"),
@@ -335,6 +337,11 @@ fn what_helpers_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
         // What a helper reads that has taken the place of another.
         changed("call 21 of of_replaced", "offset: 2.0 was 1.0"),
         changed("call 23 of of_mode", "mode: Mode.EVAL was Mode.TRAIN"),
+        // By way of a module, and of a class.
+        changed("call 27 of of_module", "layers.SHIFT: 1.0 was 0.0"),
+        changed("call 28 of <lambda>", "Rates.now: 2.0 was 1.0"),
+        changed("call 29 of <lambda>", "Rates.now: 2.0 was 1.0"),
+        changed("call 33 of of_kinds", "len(kind): 7 was 4"),
     ];
     let found = patterns("helpers_read", version);
     let found: Vec<_> = found.iter().filter(|it| it.starts_with("unseen-attribute")).collect();
@@ -349,12 +356,30 @@ fn what_methods_of_parts_read_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &
         changed("calls 2, 3, 4 and 5 of act", "self.norm.mean: 1.0 was 0.0"),
         changed("calls 3, 4 and 5 of act", "self.schedule.rate: 0.5 was 1.0; later 0.25"),
         changed("calls 5 and 6 of act", "self.net.layer.gain: 2.0 was 1.0"),
+        // In aux data.
+        changed("calls 23 and 25 of <lambda>", "s.options.gain: 2.0 was 1.0"),
         changed("call 8 of <lambda>", "agent.norm.mean: 3.0 was 1.0"),
         changed("call 17 of of_nodes", "self.node.gain: 2.0 was 1.0"),
         changed("call 20 of <lambda>", "shift: 2.0 was 1.0"),
+        changed("call 24 of <lambda>", "s.options.gain: 2.0 was 1.0"),
     ];
     let found = patterns("methods_of_parts", version);
     assert_eq!(found, expected);
+}
+
+/// What the objects hold that a loop goes through, as far as the loop takes it of them, and what a module of the program has.
+#[rstest]
+fn what_a_loop_goes_through_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("calls 3, 4 and 5 of forward", "self.layers[1].is_training: False was True"),
+        changed("calls 4 and 5 of forward", "self.last[0].scale: 4.0 was 3.0"),
+        changed("calls 12 and 13 of <lambda>", "stack[1].scale: 8.0 was 2.0"),
+        changed("call 5 of forward", "self.layers: <list of contents #2> was <list of contents #1>"),
+        changed("call 7 of of_list", "stack[0].scale: 6.0 was 1.0"),
+        changed("call 10 of of_tuple", "tower[1].scale: 7.0 was 2.0"),
+        changed("call 15 of of_module", "parts.dense: <log at layers.py:17> was <dense at layers.py:13>"),
+    ];
+    assert_eq!(patterns("gone_through", version), expected);
 }
 
 /// What a jitted function inside of others was traced to is kept, and so is what a function of a loop was, whatever they read since.

@@ -50,8 +50,11 @@ IS_NONE = " is None"
 IS_THERE = " is there"
 """The attribute that stands for whether a container has an item, or something else in it."""
 
-_ASKS = {"isinstance": "__class__", "len": "__len__", "type": "__class__"}
+_ASKS = {"callable": "__class__", "isinstance": "__class__", "len": "__len__", "type": "__class__"}
 """The functions that ask a thing for one attribute."""
+
+_GOES_THROUGH = ("enumerate", "reversed")
+"""The functions whose result has the items of what they are given, in turn."""
 
 _LIKE = frozenset({"empty_like", "full_like", "graphdef", "ndim", "ones_like", "result_type", "shape", "size", "zeros_like"})
 """The functions that look at the shape and the dtype of what they are given alone."""
@@ -61,7 +64,7 @@ _LIKE = frozenset({"empty_like", "full_like", "graphdef", "ndim", "ones_like", "
 def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
     """Those of the code, without what it prints or logs, what alone decides whether it does, and what it raises: what is read for that is
     in no program. What decides whether it raises is seen where nothing is cached."""
-    steps = [one for step in dis.get_instructions(written) for one in _one_by_one(step)]
+    steps = [one for step in dis.get_instructions(written) for one in _one_by_one(step, written.co_consts)]
     said, raised = set[int](), set[int]()
     for at in range(len(steps)):
         said.update(range(at, at + _length_of_message(steps, at)))
@@ -90,8 +93,10 @@ def _end_of_branch(steps: list[dis.Instruction], at: int, end: int) -> int:
     return end
 
 
-def _one_by_one(step: dis.Instruction) -> list[dis.Instruction]:
-    """From Python 3.13 on two loads or stores can be one."""
+def _one_by_one(step: dis.Instruction, constants: tuple[Any, ...]) -> list[dis.Instruction]:
+    """From Python 3.13 on two loads or stores can be one; in 3.11 it isn't said which names keywords have."""
+    if step.opname == "KW_NAMES":
+        return [step._replace(argval=constants[step.arg or 0])]
     pair = _PAIR.fullmatch(step.opname)
     if pair is None:
         return [step]
@@ -314,6 +319,42 @@ def argument_of(steps: list[dis.Instruction | None], at: int, end: int) -> tuple
                 return None
             depth += dis.stack_effect(step.opcode, step.arg)
     return None
+
+
+def is_called(steps: list[dis.Instruction | None], end: int) -> bool:
+    """Whether what the instructions before leave is called, with arguments that are written one by one."""
+    depth, first = 1, steps[end]
+    # From Python 3.13 on a NULL stands between it and its arguments.
+    between = first is not None and first.opname == "PUSH_NULL"
+    for step in itertools.islice(steps, end, end + ARGUMENTS):
+        if step is None or _jumps(step):
+            return False
+        if step.opname in _CALLED:
+            before = depth - (step.arg or 0) - ("KW" in step.opname) - between
+            if before <= 1:
+                return before == 1
+            depth -= (step.arg or 0) + ("KW" in step.opname) + (step.opname in ("CALL", "CALL_KW"))
+        elif step.opname != "PRECALL":
+            depth += dis.stack_effect(step.opcode, step.arg)
+        if depth < 1:
+            return False
+    return False
+
+
+def name_of_each(steps: list[dis.Instruction | None], at: int, end: int) -> str | None:
+    """The name that a loop gives in turn to the items of what is loaded there and taken of it up to the end: `for layer in net.layers:`, or
+    `for i, layer in enumerate(net.layers):`."""
+    following = [step for step in steps[end : end + 8] if step is not None and step.opname not in ("PRECALL", *_NOTHING)]
+    asks = loaded(steps[at - 1]) if at > 0 else None
+    is_counted = asks == "enumerate"
+    if asks in _GOES_THROUGH:
+        if not following or following[0].opname not in _CALLED or following[0].arg != 1:
+            return None
+        del following[0]
+    expected = ["GET_ITER", "FOR_ITER", *(["UNPACK_SEQUENCE", "STORE_FAST"] if is_counted else [])]
+    if [step.opname for step in following[: len(expected)]] != expected or len(following) == len(expected):
+        return None
+    return name_set(following[len(expected)])
 
 
 def _constant_at(steps: list[dis.Instruction | None], at: int) -> tuple[str, ...]:

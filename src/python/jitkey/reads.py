@@ -22,10 +22,10 @@ from .likeness import LOOKED_AT, contents, is_made, likeness
 from .nnx_variables import is_of_nnx, leaves_of
 from .objects import is_open
 from .parameters import names_of
-from .seen import Like, Mark, Met, Said, Seen, is_marked, marked
+from .seen import MARKED, Like, Mark, Met, Said, Seen, is_marked, items_of, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_jitted, library_function, stored
-from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
+from .taken import ABSENT, EACH, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .variables import is_own_function
 from .wrappers import Held, Wrapper
@@ -82,7 +82,7 @@ class Reads:
                 if seen is None or not seen.is_all_of(one):
                     is_identity = _is_unseen(one)
                     read = taken if is_identity or type(one) is held.changes.get(type(value)) else ()
-                    seen = self._of_object(one, read, held.called, id(one), is_identity=is_identity)
+                    seen = self._of_object(one, read, held.called, id(one), is_identity=is_identity, is_part=True)
                     if not is_identity:
                         # Another one that holds the same is as good.
                         seen.mark = Like(one)
@@ -143,6 +143,11 @@ class Reads:
             return Seen(Mark(value), None, ((f"len({name})", str(len(value))),))
         if is_container and isinstance(value, dict) and wrapped.asks(is_looked_up, name):
             return Seen(marked(value, is_whole=True), {}, ((name, self._text_as_it_grows(place, value)),))
+        is_kind = not (is_space or value is NOTHING or is_array(value) or is_container) and not wrapped.asks(is_held_read, name)
+        if is_kind:
+            # It is only asked of what class it is, or how long.
+            length = ((f"len({name})", str(len(value))),) if isinstance(value, (str, tuple)) else ()
+            return Seen(marked(value), {}, (self._kind(name, value, place), *length))
         taken = _taken_of(wrapped, name, value)
         if taken is None:
             # Of a class or a module only what is taken of it can be another.
@@ -159,9 +164,16 @@ class Reads:
             return ((name, self._text(place, value)),)
         if not callable(value):
             return ()
-        return ((f"type({name})", f"{type(value).__qualname__} {self._text((place, 'class'), type(value))}"),)
+        return (self._kind(name, value, place),)
 
-    def _of_object(self, value: Any, attributes: tuple[str, ...], called: str, place: Hashable, *, is_identity: bool) -> Seen:
+    def _kind(self, name: str, value: Any, place: Hashable) -> tuple[str, str]:
+        """The class of a variable."""
+        number = "" if is_plain(value) else f" {self._text((place, 'class'), type(value))}"
+        return f"type({name})", f"{type(value).__qualname__}{number}"
+
+    def _of_object(
+        self, value: Any, attributes: tuple[str, ...], called: str, place: Hashable, *, is_identity: bool, is_part: bool = False
+    ) -> Seen:
         """What an object that is called so holds under these names, by their paths. What can't be said in few words is told from what was
         there before by its number, if a key has the object by its identity: of others that are equal it can't be told. `place` is
         that of an object that can be replaced."""
@@ -170,7 +182,7 @@ class Reads:
         met: Met = {}
         # A container can change in itself.
         is_settled = True
-        for path, part in read_by(value, attributes, met).items():
+        for path, part in read_by(value, attributes, met, is_part=is_part).items():
             named = None if is_identity else _named(part)
             is_overlooked = not is_identity and is_array(part) and overlooks(type(value), first_of(path)) and contents(part) is not None
             if is_identity or named is not None or is_overlooked or (not is_array(part) and type(_token(part)) is tuple):
@@ -179,7 +191,9 @@ class Reads:
                 where = (type(value), hash_of(value)) if is_overlooked else place
                 of_variables = variables if is_identity and is_of_nnx(part) else said
                 of_variables.append((_asked_as(name), named or self._text((where, path), part)))
-                is_settled = is_settled and not _can_change(part) and not path.endswith(("__len__", IS_THERE))
+                # One that isn't there by its identity has no marks of its own.
+                is_marked_whole = (is_identity or path != "") and _is_marked_whole(part)
+                is_settled = is_settled and (is_marked_whole or not _can_change(part)) and not path.endswith(("__len__", IS_THERE))
         if len(variables) > 1:
             # What is changed in one step isn't said for each layer.
             if len(self._together) >= PLACES:
@@ -189,7 +203,7 @@ class Reads:
                 known.clear()
             variables = [(called, f"<{_class_text(value)} #{known.setdefault(tuple(variables), len(known) + 1)}>")]
         # What is taken of an object of flax has marks of its own.
-        mark = Mark(value) if met and is_of_nnx(value) else marked(value)
+        mark = Mark(value) if met and is_of_nnx(value) else marked(value, is_whole="" in attributes)
         return Seen(mark, met if is_settled else None, (*said, *variables))
 
     def _text(self, place: Hashable, part: Any) -> str:
@@ -242,8 +256,10 @@ def _taken_of(wrapped: Wrapper, name: str, value: Any) -> tuple[str, ...] | None
     """What is taken of a variable: items of a container, attributes of another object. None if it is read as a whole, as an array is."""
     if type(value) in CONTAINERS:
         return wrapped.items(name)
+    if type(value) is tuple and (taken := wrapped.items(name)) and EACH in taken[-1]:
+        return taken
     is_object = is_namespace(value) or (held_by(value) is not None and not is_array(value))
-    return (wrapped.taken_of(name, type(value)) or None) if is_object else None
+    return (wrapped.taken_of(name, value) or None) if is_object else None
 
 
 def _parameters(wrapped: Wrapper, args: Any, kwargs: Any) -> list[str]:
@@ -296,7 +312,7 @@ def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, 
             if id(owner.value) not in known:
                 known.append(id(owner.value))
             number = known.index(id(owner.value))
-            called = f"{called} ({number + 1})" if number and not owner.called else called
+            called = f"{called} ({number + 1})" if number else called
         asked.append((called, attributes))
     return asked
 
@@ -317,6 +333,11 @@ def _whole(part: Any) -> str:
 def _can_change(part: Any) -> bool:
     """Whether it is a container that can be changed in its place, or holds one."""
     return type(part) in CONTAINERS or (type(part) is tuple and any(map(_can_change, part[:LOOKED_AT])))
+
+
+def _is_marked_whole(part: Any) -> bool:
+    """Whether the marks of what is in a container tell that it was changed."""
+    return type(part) in CONTAINERS and 2 * len(part) <= MARKED and not any(map(_can_change, items_of(part)))
 
 
 def _token(part: Any) -> Any:

@@ -43,9 +43,9 @@ def setting(config: dict[Any, Any], name: Any) -> Any:
 
 
 def of_namespace(value: Any, name: str) -> Any:
-    """What a class or a module has under a name, functions and a library's classes aside; `NOTHING` if there is none."""
+    """What a class or a module has under a name, a class's functions and a library's classes aside; `NOTHING` if there is none."""
     found = of_class(value, name) if isinstance(value, type) else (held_by(value) or {}).get(name, NOTHING)
-    is_part = hasattr(type(found), "__get__") or isinstance(found, types.BuiltinFunctionType)
+    is_part = isinstance(value, type) and (hasattr(type(found), "__get__") or isinstance(found, types.BuiltinFunctionType))
     return NOTHING if is_part or (is_namespace(found) and not is_of_the_program(found)) else found
 
 

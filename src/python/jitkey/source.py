@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax._src import core as jax_core
 
 core: Any = jax_core
@@ -141,7 +142,7 @@ class Owner:
     parameter: str | None = None
     """The parameter that it is passed as, if that is known."""
     called: str | None = None
-    """The name under which the function has it, that of a method for its object among them."""
+    """The name under which the function has it: the parameter's, or that of a method for its object."""
 
 
 def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
@@ -157,24 +158,30 @@ def owners(function: Any, *, is_partition: bool) -> Iterator[Owner]:
                 return
         elif kind is types.MethodType:
             inner = function.__func__
-            written = inner if type(inner) is types.FunctionType else body(inner)
-            has_name = type(written) is types.FunctionType and written.__code__.co_argcount > 0
-            yield Owner(function.__self__, is_identity=True, called=written.__code__.co_varnames[0] if has_name else None)
+            yield Owner(function.__self__, is_identity=True, called=_first_parameter(inner))
         elif issubclass(kind, functools.partial):
             names = positional(function.func)
             for i, value in enumerate(function.args):
-                yield Owner(value, is_identity=True, parameter=names[i] if i < len(names) else None)
+                name = names[i] if i < len(names) else None
+                yield Owner(value, is_identity=True, parameter=name, called=name)
             for name, value in function.keywords.items():
-                yield Owner(value, is_identity=True, parameter=name)
+                yield Owner(value, is_identity=True, parameter=name, called=name)
             inner = function.func
         else:
             if is_by_identity(kind):
                 # One that is compared by what it holds is another one to a recording once that changes.
-                yield Owner(function, is_identity=True)
+                yield Owner(function, is_identity=True, called=_first_parameter(stored(kind, "__call__")))
             inner = stored(function, "__wrapped__")
             if inner is None:
                 return
         function = inner
+
+
+def _first_parameter(method: Any) -> str | None:
+    """The name by which a method has its object."""
+    written = method if type(method) is types.FunctionType else body(method)
+    has_name = type(written) is types.FunctionType and written.__code__.co_argcount > 0
+    return written.__code__.co_varnames[0] if has_name else None
 
 
 def positional(function: Any) -> tuple[str, ...]:
@@ -269,7 +276,8 @@ def library_function(value: Any) -> str | None:
     """What a function that a library defines is called, `jax.numpy.tanh`. None for others, those among them that a library makes of the
     program's."""
     if type(value) is not types.FunctionType and not is_jitted(value):
-        return None
+        name = str(stored(value, "__name__")) if type(value) is jnp.ufunc else ""
+        return f"jax.numpy.{name}" if getattr(jnp, name, None) is value else None
     if type(value) is types.FunctionType and stored(value, "__wrapped__") is not None:
         return None
     written = code(value)

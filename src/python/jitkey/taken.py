@@ -9,7 +9,7 @@ import functools
 import re
 import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .instructions import (
@@ -23,6 +23,7 @@ from .instructions import (
     functions_in,
     gets_an_item,
     instructions,
+    is_called,
     is_called_as_a_method,
     is_copy,
     is_dropped,
@@ -32,13 +33,14 @@ from .instructions import (
     is_subscript,
     loaded,
     looked_for,
+    name_of_each,
     name_set,
     own_loaded,
     sets_an_item,
     takes_its_form,
 )
 from .seen import Met, inside, marked
-from .source import NOTHING, body, is_of_program, is_of_python, of_class, stored
+from .source import NOTHING, body, is_of_program, is_of_python, is_of_the_program, of_class, stored
 from .texts import CONTAINERS, is_array, is_plain
 
 DEPTH = 3
@@ -62,6 +64,9 @@ CALL = "__call__"
 CALLED_BACK = " called back"
 """The attribute that stands for a function being given to a callback."""
 
+EACH = "[*]"
+"""The item that stands for all those that a loop goes through."""
+
 _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
 """The methods of containers that return nothing of them."""
 
@@ -74,12 +79,17 @@ Callees = Mapping[types.CodeType, Mapping[str, types.CodeType]]
 
 
 def attributes(
-    written: frozenset[types.CodeType], made: type, parameter: str | None = None, callees: Callees = types.MappingProxyType({})
+    written: frozenset[types.CodeType],
+    made: type,
+    parameter: str | None = None,
+    callees: Callees = types.MappingProxyType({}),
+    *,
+    is_class: bool = False,
 ) -> frozenset[str]:
     """The attributes that the code takes of its parameters, or of that one; of its first one alone, if it is that of a method of the
     class. What its other methods take that are named there is among them, or its `__call__` if it is taken itself, what it takes of
     an attribute itself: `config.rate`, `config['rate']`, and what functions take to which it hands it. What it sets itself in the one
-    that has them, a count or a memory, isn't."""
+    that has them, a count or a memory, isn't. If it is the class itself that the code has there, its class methods are looked into."""
     found: set[str] = set()
     own: set[str] = set()
     seen: set[types.CodeType] = set()
@@ -96,7 +106,7 @@ def attributes(
         for attribute in _taken_of(one, holders, callees) - found:
             found.add(attribute)
             method = _method(made, attribute or "__call__")
-            if method is not None:
+            if method is not None and (not is_class or isinstance(of_class(made, attribute), classmethod)):
                 left.append((method, _params_of(method, made)))
         bases = [method for name in bases_asked(one) if (method := _method_after(made, one, name)) is not None]
         left += [(method, frozenset(_params(method)[:1])) for method in bases]
@@ -197,6 +207,8 @@ def items(written: frozenset[types.CodeType], name: str, callees: Callees = type
     found = _without_questions({path for path in taken if path.startswith("[")})
     items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
     others = {path for path in taken if not path.startswith("[") and not path.endswith(f".{CALL}")}
+    if others == {""} and (of_each := {path for path in items_taken if EACH in path}):
+        return ("", *sorted(of_each))
     return tuple(sorted(items_taken)) if others <= _WRITES | {"get"} else None
 
 
@@ -219,11 +231,11 @@ def _steps(path: str) -> tuple[tuple[bool, Any], ...]:
     return tuple((bool(key), ast.literal_eval(key) if key else name) for key, name in _STEP.findall(path))
 
 
-def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
+def read_by(value: Any, paths: tuple[str, ...], met: Met, *, is_part: bool = False) -> dict[str, Any]:
     """What an object holds under paths that code takes of it. What can't be looked into - a method is called of it, its class has a
     property of that name - stands for what is taken of it; of an array that is its form, where that is taken. Of an object in it whose
-    methods or properties are the program's, what these take is among them, so often in each other, and its class. What is met on the way
-    is added to `met`."""
+    methods or properties are the program's, what these take is among them, so often in each other, and its class; of its own methods, if
+    it is itself part of something, so that nobody knew its class. What is met on the way is added to `met`."""
     found: dict[str, Any] = {}
     left: list[tuple[Any, str, tuple[str, ...], Met]] = [(value, "", paths, met)]
     looked_into: set[tuple[int, frozenset[str]]] = set()
@@ -231,22 +243,30 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met) -> dict[str, Any]:
         # The methods of one object that are called together.
         called: dict[int, tuple[Any, str, Met, set[str]]] = {}
         for part, path, taken, here in left:
-            _read(part, path, taken, here, found, called)
+            _read(part, path, taken, here, found, called, is_part=is_part)
         left = []
         for part, path, here, names in called.values():
             key = id(part), frozenset(names)
             if key not in looked_into and len(looked_into) < METHODS:
                 looked_into.add(key)
                 left.append((part, path, _taken_by_methods(type(part), key[1]), here))
-                found[f"{path}.__class__"] = type(part).__qualname__
+                if path:
+                    found[f"{path}.__class__"] = type(part).__qualname__
     return found
 
 
 def _read(
-    value: Any, around: str, paths: tuple[str, ...], met: Met, found: dict[str, Any], methods: dict[int, tuple[Any, str, Met, set[str]]]
+    value: Any,
+    around: str,
+    paths: tuple[str, ...],
+    met: Met,
+    found: dict[str, Any],
+    methods: dict[int, tuple[Any, str, Met, set[str]]],
+    *,
+    is_part: bool,
 ) -> None:
     """The same of one object that stands there, without what `methods` take of what it holds, which are added to those."""
-    for path in paths:
+    for path in _of_each(value, paths):
         part, called, here, steps = value, "", met, _steps(path)
         for i, (is_item, name) in enumerate(steps):
             if is_item and steps[i + 1 :] == ((False, IS_THERE),):
@@ -256,7 +276,10 @@ def _read(
                     path = called.removeprefix(".")
                 break
             held = inside(part, name, is_item=is_item)
-            holder, here = here, here.setdefault((is_item, name), (marked(held), {}))[1]
+            is_whole = i + 1 == len(steps) and type(held) in CONTAINERS
+            if is_whole or (is_item, name) not in here:
+                here[is_item, name] = marked(held, is_whole=is_whole), here.get((is_item, name), (None, {}))[1]
+            holder, here = here, here[is_item, name][1]
             if held is not NOTHING:
                 part, called = held, f"{called}[{name!r}]" if is_item else f"{called}.{name}"
                 continue
@@ -278,7 +301,7 @@ def _read(
             elif not is_item and type(part) in CONTAINERS and name in _WRITES:
                 # It is added to, and not read.
                 part = NOTHING
-            elif not is_item and (called or around) and _is_programs(type(part), name):
+            elif not is_item and (called or around or is_part) and _is_programs(type(part), name):
                 methods.setdefault(id(part), (part, _within(around, inner), holder, set()))[3].add(name)
                 part = NOTHING
             elif not is_item and _is_method(type(part), name):
@@ -287,6 +310,18 @@ def _read(
             break
         if (called or not path or part is not value) and part is not NOTHING:
             found[_within(around, path)] = part
+
+
+def _of_each(value: Any, paths: Iterable[str]) -> Iterator[str]:
+    """The paths, where one goes on behind all items of a list those behind each that is an object of the program's."""
+    for path in paths:
+        holder, is_each, behind = path.partition(EACH)
+        items = at(value, holder) if is_each else ()
+        if not is_each:
+            yield path
+        elif type(items) in (list, tuple):
+            numbers = [i for i, item in enumerate(items[:METHODS]) if is_of_the_program(type(item))]
+            yield from _of_each(value, [f"{holder}[{i}]{behind}" for i in numbers])
 
 
 def _is_programs(made: type, name: str) -> bool:
@@ -320,7 +355,7 @@ def _has(value: Any, one: Any) -> bool | None:
 def held_in(value: Any, paths: tuple[str, ...], is_one: Callable[[Any], bool]) -> dict[str, tuple[str, ...]]:
     """Where there are such objects in a value of which these paths are taken, with what is taken of each: `rate` of what is at `config`."""
     found: dict[str, tuple[str, ...]] = {}
-    for path in paths:
+    for path in _of_each(value, paths):
         part, steps = value, _steps(path.removesuffix(f".{CALL}"))
         for i, (is_item, name) in enumerate(steps):
             if is_one(part):
@@ -388,8 +423,16 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
         if inner is not None:
             taken |= {*(found - {path}), *(_within(path, one) for one in inner)}
             continue
-        if is_inside and is_called_as_a_method(steps[end - 1]) and path.rpartition(".")[2] == _attribute(steps[end - 1]):
+        is_method = is_called_as_a_method(steps[end - 1]) and path.rpartition(".")[2] == _attribute(steps[end - 1])
+        is_whole = end == at + 1 or is_subscript(steps[end - 1])
+        if is_inside and (is_method or (is_whole and is_called(steps, end))):
             taken.add(f"{path}.{CALL}")
+        if path.endswith(EACH):
+            # That it is another one is known of that which has it.
+            found.discard(path)
+        each = name_of_each(steps, at, end)
+        if each is not None and times[each] == 1 and each not in named:
+            named[each] = f"{path}{EACH}"
         name = name_set(steps[end])
         if name is not None and times[name] == 1 and name not in named:
             named[name] = path

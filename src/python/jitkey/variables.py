@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import types
 import weakref
 from typing import Any, NamedTuple, TypeGuard
@@ -33,7 +34,7 @@ from .source import (
     library_function,
     own_name,
 )
-from .taken import method_of
+from .taken import DEPTH, method_of
 from .texts import CONTAINERS, is_array, is_plain
 
 READERS, VARIABLES = 64, 64
@@ -124,6 +125,7 @@ def _readers(function: types.FunctionType, made: type | None) -> list[types.Func
         names, held = _names_in(reader.__code__), closed_over(reader)
         read: list[Any] = [reader.__globals__.get(name) for name in sorted(names.of_module - names.later)]
         read += [held.get(name) for name in sorted(names.around - names.later)]
+        read += [_of_namespace({**reader.__globals__, **held}.get(path[0]), path[1:]) for path in sorted(names.paths)]
         holder = made if reader is function and made is not None else _class_of(reader)
         if holder is not None:
             read += [method_of(holder, name) for name in sorted(names.attributes)]
@@ -131,6 +133,17 @@ def _readers(function: types.FunctionType, made: type | None) -> list[types.Func
             if is_own_function(inner) and not any(inner is one for one in found) and len(found) < READERS:
                 found.append(inner)
     return found
+
+
+def _of_namespace(value: Any, path: tuple[str, ...]) -> Any:
+    """The function that a module or a class of the program's has there: `layers.dense`, `Config.rate`."""
+    for name in path:
+        if not is_namespace(value) or not is_of_the_program(value):
+            return None
+        value = method_of(value, name) if isinstance(value, type) else (held_by(value) or {}).get(name)
+        if isinstance(value, types.FunctionType):
+            return value
+    return None
 
 
 def is_own_function(function: Any) -> TypeGuard[types.FunctionType]:
@@ -187,6 +200,8 @@ class _Names(NamedTuple):
     """What it only gives to callbacks, of either."""
     attributes: frozenset[str]
     """Those that it takes of its first parameter, or of a base."""
+    paths: frozenset[tuple[str, ...]]
+    """Names with what it takes of them: `models.layers.dense`."""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -196,6 +211,7 @@ def _names_in(written: types.CodeType) -> _Names:
     set_there, set_around = set[str](), set[str]()
     first = next(iter(written.co_varnames[: written.co_argcount]), None)
     now, later, left = set[str](), set[str](), [written]
+    paths = set[tuple[str, ...]]()
     while left:
         one = left.pop()
         left += functions_in(one)
@@ -206,6 +222,9 @@ def _names_in(written: types.CodeType) -> _Names:
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not is_form:
                 (around if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
                 (later if is_given_to_a_callback(padded, at) else now).add(step.argval)
+                taken = itertools.takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), steps[at + 1 : at + 1 + DEPTH])
+                if (names := tuple(one.argval for one in taken)) and not is_given_to_a_callback(padded, at):
+                    paths.add((step.argval, *names))
             elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
                 set_there.add(step.argval)
             elif step.opname in ("STORE_DEREF", "DELETE_DEREF"):
@@ -215,4 +234,6 @@ def _names_in(written: types.CodeType) -> _Names:
         attributes |= bases_asked(one)
     # What is in a cell of its own is none from around.
     around = around.intersection(written.co_freevars)
-    return _Names(*map(frozenset, (of_module - set_there, around - set_around, later - now, attributes)))
+    return _Names(
+        frozenset(of_module - set_there), frozenset(around - set_around), frozenset(later - now), frozenset(attributes), frozenset(paths)
+    )

@@ -120,13 +120,15 @@ class Wrapper:
             known[key] = tuple(sorted(names if owner.is_identity else names - compared(made)))
         return known[key]
 
-    def taken_of(self, name: str, made: type) -> tuple[str, ...]:
-        """The attributes that the functions under the call take of the variable, an object of that class."""
+    def taken_of(self, name: str, value: Any) -> tuple[str, ...]:
+        """The attributes that the functions under the call take of the variable, which is that class or object."""
+        is_class = isinstance(value, type)
+        made = value if is_class else type(value)
         known = self.known_reads.setdefault(made, {})
-        key = f" {name}", True
+        key = f" {name}", is_class
         if key not in known:
             variable = self.variables.of[name]
-            known[key] = tuple(sorted(attributes(variable.codes, made, variable.name, self.variables.callees)))
+            known[key] = tuple(sorted(attributes(variable.codes, made, variable.name, self.variables.callees, is_class=is_class)))
         return known[key]
 
     def items(self, name: str) -> tuple[str, ...] | None:

@@ -16,3 +16,10 @@ def dense(param, x):
 
 def log(loss):
     print("loss", loss, VERBOSE)
+
+
+def shifted(x):
+    return x + SHIFT
+
+
+SHIFT = 0.0
