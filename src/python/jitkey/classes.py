@@ -56,7 +56,9 @@ def make(name: str, form: dict[str, Any], known: dict[str, Made]) -> Made:
     if _free[key]:
         made = _free[key].pop()
     else:
-        made = makers[kind](name, spec) if base is None else _subclass(name, base, shows_itself=spec.get("repr", False))
+        # As what is defined again has the name of what was there, `Config1` is another class that is called `Config`.
+        called = name.rstrip("0123456789")
+        made = makers[kind](called, spec) if base is None else _subclass(called, base, shows_itself=spec.get("repr", False))
     _lent.append((key, made))
     return Made(kind if base is None else base.kind, made)
 
