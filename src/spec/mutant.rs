@@ -366,6 +366,19 @@ impl Sight {
         match value {
             Json::Array(items) => items.iter_mut().for_each(|item| self.rewrite(item, depth + 1, met)),
             Json::Object(map) if map.keys().any(|key| NO_VALUES.contains(&key.as_str())) => {}
+            Json::Object(map) if map.contains_key("nest") => {
+                let nest = &mut map["nest"];
+                let levels = nest["levels"].as_u64().unwrap_or_default() as usize;
+                self.rewrite(&mut nest["value"], depth + levels, met);
+            }
+            Json::Object(map) if map.contains_key("repeat") => {
+                let repeat = &mut map["repeat"];
+                let times = repeat["times"].as_u64().unwrap_or_default() as usize;
+                let before = *met;
+                // All of them are seen as the first one is.
+                self.rewrite(&mut repeat["value"], depth + 1, met);
+                *met += (*met - before) * times.saturating_sub(1);
+            }
             Json::Object(map) => map.values_mut().for_each(|item| self.rewrite(item, depth, met)),
             _ => {}
         }
