@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Name;
 
-/// A class of a case.
+/// A class of a case. Those whose names differ by the number at their end alone, `Config` and `Config1`, have one name in Python: as
+/// a class has that is defined again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

@@ -4,6 +4,8 @@
 pub(crate) const SHORT: usize = 60;
 /// An end that is shorter than this is shown.
 const END: usize = 4;
+/// What is left of a text has at least so many, if it had.
+const LEFT: usize = 8;
 
 /// Long texts without the parts that both begin and end with; parts are what is between commas.
 pub(crate) fn without_common_ends(before: &str, after: &str) -> (String, String) {
@@ -14,7 +16,9 @@ pub(crate) fn without_common_ends(before: &str, after: &str) -> (String, String)
     let common =
         |zipped: &mut dyn Iterator<Item = (char, char)>| zipped.take_while(same).map(|(a, _)| a).collect::<String>();
     let head = common(&mut before.chars().zip(after.chars()));
-    let head = head.rfind([',', '(']).map_or(0, |comma| comma + 1);
+    let begins = head.rmatch_indices([',', '(']).map(|(comma, _)| comma + 1);
+    let shorter = before.len().min(after.len());
+    let head = begins.into_iter().find(|begin| shorter - begin >= LEFT).unwrap_or_default();
     let head = if head < END { 0 } else { head };
     let (before_rest, after_rest) = (&before[head..], &after[head..]);
     let tail: String = common(&mut before_rest.chars().rev().zip(after_rest.chars().rev())).chars().rev().collect();
@@ -38,6 +42,12 @@ mod tests {
         "Config('name=a rather long name, layers=(1, 2), rate=0.2, warmup=100')",
         "…rate=0.1…",
         "…rate=0.2…"
+    )]
+    #[case::where_little_is_left(
+        "St(x=f32[2], opts=Opts(gain=1.0, with_a_name='long', layers=[1, 2]))",
+        "St(x=f32[2], opts=Opts(gain=1.0, with_a_name='long', layers=[1, 2] (2)))",
+        "…layers=[1, 2]))",
+        "…layers=[1, 2] (2)))"
     )]
     #[case::longer(
         "Config('name=a rather long name, layers=(1, 2), rate=0.1, warmup=100')",

@@ -56,10 +56,20 @@ enum Segment {
 pub struct Edit {
     /// Where; below `steps` relative to a call.
     at: Path,
-    /// What takes its place, from there; nothing if it is left out.
-    keep: Option<Path>,
+    left: Left,
     /// The steps whose calls are edited, if it is one within calls.
     calls: Option<Vec<usize>>,
+}
+
+/// What takes the place of a part.
+#[derive(Debug, Clone)]
+enum Left {
+    /// It is left out.
+    Nothing,
+    /// What stands there in it.
+    Part(Path),
+    /// A smaller number: of levels, or of times.
+    Number(u64),
 }
 
 /// The largest parts first.
@@ -73,34 +83,39 @@ fn edits(case: &Case) -> Vec<Edit> {
         .enumerate()
         .filter_map(|(i, step)| Some((i, step.get("call")?)))
         .collect();
-    walk(&tree, &mut Vec::new(), &mut |at, part, keep| {
+    walk(&tree, &mut Vec::new(), &mut |at, part, left| {
         // What is in a call comes below, for one and for several.
         let in_call = matches!(at, [Segment::Key(steps), Segment::Index(_), Segment::Key(call), _, ..] if steps == "steps" && call == "call");
         let all_steps = matches!(at, [Segment::Key(steps)] if steps == "steps");
         if !in_call && !all_steps {
-            all.push((size(part), Edit { at: at.to_vec(), keep, calls: None }));
+            all.push((size(part), Edit { at: at.to_vec(), left, calls: None }));
         }
     });
     for (i, call) in &calls {
-        walk(call, &mut Vec::new(), &mut |at, part, keep| {
+        walk(call, &mut Vec::new(), &mut |at, part, left| {
             let others: Vec<usize> =
                 calls.iter().filter(|(_, other)| follow(other, at).is_some()).map(|(other, _)| *other).collect();
             if others.len() > 1 && others.first() == Some(i) {
-                let edit = Edit { at: at.to_vec(), keep: keep.clone(), calls: Some(others) };
+                let edit = Edit { at: at.to_vec(), left: left.clone(), calls: Some(others) };
                 all.push((2 * size(part), edit));
             }
-            all.push((size(part), Edit { at: at.to_vec(), keep, calls: Some(vec![*i]) }));
+            all.push((size(part), Edit { at: at.to_vec(), left, calls: Some(vec![*i]) }));
         });
     }
     all.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
     all.into_iter().map(|(_, edit)| edit).collect()
 }
 
-/// Tells `each` every part of a tree: where it is, and what of it would be kept (nothing, or what stands inside).
-fn walk(tree: &Tree, at: &mut Path, each: &mut impl FnMut(&[Segment], &Tree, Option<Path>)) {
+/// Tells `each` every part of a tree: where it is, and what would be left of it.
+fn walk(tree: &Tree, at: &mut Path, each: &mut impl FnMut(&[Segment], &Tree, Left)) {
     let inside: Vec<(Segment, &Tree)> = children(tree);
     if !at.is_empty() {
-        each(at, tree, None);
+        each(at, tree, Left::Nothing);
+        if let ([.., Segment::Key(form), Segment::Key(part)], Some(number @ 2..)) = (&at[..], tree.as_u64())
+            && matches!((&form[..], &part[..]), ("nest", "levels") | ("repeat", "times"))
+        {
+            [number / 2, number - 1].into_iter().for_each(|number| each(at, tree, Left::Number(number)));
+        }
         let mut below: Vec<(Path, &Tree)> = vec![(Vec::new(), tree)];
         // `{new: {fields: {a: …}}}` is the longest way from a value to one that it holds.
         for _ in 0..4 {
@@ -112,7 +127,7 @@ fn walk(tree: &Tree, at: &mut Path, each: &mut impl FnMut(&[Segment], &Tree, Opt
                 })
                 .collect();
             for (path, _) in &below {
-                each(at, tree, Some(path.clone()));
+                each(at, tree, Left::Part(path.clone()));
             }
         }
     }
@@ -153,12 +168,12 @@ impl Edit {
         let neutral = self.is_neutral(case, &whole);
         let mut tree = whole.clone();
         match &self.calls {
-            None => edit(&mut tree, &self.at, self.keep.as_deref())?,
+            None => edit(&mut tree, &self.at, &self.left)?,
             Some(calls) => {
                 for step in calls {
-                    edit(&mut tree["steps"][step]["call"], &self.at, self.keep.as_deref())?;
+                    edit(&mut tree["steps"][step]["call"], &self.at, &self.left)?;
                 }
-                if let ([Segment::Key(args), Segment::Index(i)], None) = (&self.at[..], &self.keep)
+                if let ([Segment::Key(args), Segment::Index(i)], Left::Nothing) = (&self.at[..], &self.left)
                     && args == "args"
                 {
                     if let Some(options) = tree.get_mut("options") {
@@ -185,7 +200,7 @@ impl Edit {
         let Some(calls) = &self.calls else {
             let unused =
                 |segment: &Segment| ["classes", "objects"].iter().any(|key| *segment == Segment::Key((*key).into()));
-            return self.at.len() == 2 && self.keep.is_none() && unused(&self.at[0]);
+            return self.at.len() == 2 && matches!(self.left, Left::Nothing) && unused(&self.at[0]);
         };
         let dynamic = match &self.at[..] {
             [Segment::Key(args), Segment::Index(i), ..] if args == "args" => {
@@ -201,16 +216,20 @@ impl Edit {
         // What goes, with what stays of it taken out.
         let rest = |step: &usize| -> Option<Tree> {
             let mut part = follow(&tree["steps"][step]["call"], &self.at)?.clone();
-            if let Some(keep) = &self.keep {
+            if let Left::Part(keep) = &self.left {
                 *keep.iter().try_fold(&mut part, part_mut)? = Tree::Null;
             }
             Some(part)
         };
         let same = calls.iter().all(|step| rest(step) == rest(&calls[0]));
-        let level = self.keep.as_ref().is_none_or(|keep| {
-            let part = follow(&tree["steps"][calls[0]]["call"], &self.at);
-            dynamic && part.is_some_and(|part| is_child(case, part, keep))
-        });
+        let level = match &self.left {
+            Left::Nothing => true,
+            Left::Part(keep) => {
+                let part = follow(&tree["steps"][calls[0]]["call"], &self.at);
+                dynamic && part.is_some_and(|part| is_child(case, part, keep))
+            }
+            Left::Number(_) => dynamic,
+        };
         all && same && level
     }
 }
@@ -241,16 +260,17 @@ fn is_child(case: &Case, value: &Tree, way: &[Segment]) -> bool {
     }
 }
 
-fn edit(tree: &mut Tree, at: &[Segment], keep: Option<&[Segment]>) -> Option<()> {
+fn edit(tree: &mut Tree, at: &[Segment], left: &Left) -> Option<()> {
     let (last, before) = at.split_last()?;
     let parent = before.iter().try_fold(tree, part_mut)?;
-    match (keep, parent, last) {
-        (Some(keep), parent, last) => {
+    match (left, parent, last) {
+        (Left::Number(number), parent, last) => *part_mut(parent, last)? = Tree::from(*number),
+        (Left::Part(keep), parent, last) => {
             let place = part_mut(parent, last)?;
             *place = follow(place, keep)?.clone();
         }
-        (None, Tree::Object(map), Segment::Key(key)) => drop(map.shift_remove(key)),
-        (None, Tree::Array(items), Segment::Index(i)) if *i < items.len() => drop(items.remove(*i)),
+        (Left::Nothing, Tree::Object(map), Segment::Key(key)) => drop(map.shift_remove(key)),
+        (Left::Nothing, Tree::Array(items), Segment::Index(i)) if *i < items.len() => drop(items.remove(*i)),
         _ => return None,
     }
     Some(())
@@ -308,6 +328,26 @@ mod tests {
         assert_eq!(small.options.static_argnums.len(), 1);
         assert!(reductions(&small).all(|reduction| !differs_in_weak_type(&reduction)));
         assert!(texts.iter().all(|text| text.len() < 12), "{texts:?}");
+    }
+
+    #[test]
+    fn levels_and_times_are_no_more_than_it_takes() {
+        let start = case(
+            "steps:\n\
+             - call: {args: [{nest: {levels: 40, in: list, value: \"f32[]\"}}, {repeat: {times: 300, in: list, value: 1}}]}\n\
+             - call: {args: [{nest: {levels: 40, in: list, value: \"~f32[]\"}}, {repeat: {times: 300, in: list, value: 1}}]}\n",
+        );
+        let number = |text: &str, key: &str| {
+            let numbers = text.split(key).skip(1).map(|rest| rest.trim_start().split(['\n', ',']).next()?.parse().ok());
+            numbers.map(Option::unwrap_or_default).collect::<Vec<u32>>()
+        };
+        let is_deep = |reduction: &Reduction| {
+            let text = text::to_yaml(&reduction.case);
+            let (levels, times) = (number(&text, "levels:"), number(&text, "times:"));
+            reduction.neutral && levels.len() == 2 && levels.iter().all(|n| *n >= 5) && times.iter().sum::<u32>() >= 14
+        };
+        let small = text::to_yaml(&reduce(start, is_deep));
+        assert_eq!((number(&small, "levels:"), number(&small, "times:")), (vec![5, 5], vec![7, 7]), "{small}");
     }
 
     #[test]

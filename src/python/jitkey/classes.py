@@ -12,6 +12,7 @@ import collections
 import dataclasses
 import enum
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,7 @@ def make(name: str, form: dict[str, Any], known: dict[str, Made]) -> Made:
         made = _free[key].pop()
     else:
         # As what is defined again has the name of what was there, `Config1` is another class that is called `Config`.
-        called = name.rstrip("0123456789")
+        called = re.sub(r"(?<=.)(__)?\d+$", "", name)
         made = makers[kind](called, spec) if base is None else _subclass(called, base, shows_itself=spec.get("repr", False))
     _lent.append((key, made))
     return Made(kind if base is None else base.kind, made)
