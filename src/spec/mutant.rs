@@ -366,12 +366,12 @@ impl Sight {
         match value {
             Json::Array(items) => items.iter_mut().for_each(|item| self.rewrite(item, depth + 1, met)),
             Json::Object(map) if map.keys().any(|key| NO_VALUES.contains(&key.as_str())) => {}
-            Json::Object(map) if map.contains_key("nest") => {
+            Json::Object(map) if map.get("nest").is_some_and(|nest| nest.get("levels").is_some()) => {
                 let nest = &mut map["nest"];
                 let levels = nest["levels"].as_u64().unwrap_or_default() as usize;
                 self.rewrite(&mut nest["value"], depth + levels, met);
             }
-            Json::Object(map) if map.contains_key("repeat") => {
+            Json::Object(map) if map.get("repeat").is_some_and(|repeat| repeat.get("times").is_some()) => {
                 let repeat = &mut map["repeat"];
                 let times = repeat["times"].as_u64().unwrap_or_default() as usize;
                 let before = *met;

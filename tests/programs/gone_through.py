@@ -1,5 +1,8 @@
 """Layers in lists and tuples that jitted functions go through, and what a module of the program has, which are changed in their place."""
 
+import dataclasses
+import functools
+
 import jax
 import jax.numpy as jnp
 from parts import layers as parts
@@ -82,3 +85,59 @@ def of_module(x):
 of_module(x)
 parts.dense = parts.log
 of_module(x)
+
+
+@dataclasses.dataclass
+class Config:
+    rate: float = 1.0
+    dtype: str = "float32"
+
+
+def scaled(x):
+    return x * config.rate
+
+
+def by_two(x, config=None):
+    return scaled(x) * config.rate
+
+
+# A parameter of the name that a variable has.
+config = Config()
+of_both = jax.jit(functools.partial(by_two, config=Config()))
+of_both(x)
+config.rate = 2.0
+of_both(x)
+# What has the name of an array's form.
+of_dtype = jax.jit(lambda x: x.astype(config.dtype))
+of_dtype(x)
+config.dtype = "bfloat16"
+of_dtype(x)
+
+# What is in a list is compared by what it holds.
+configs = [Config()]
+of_items = jax.jit(lambda x: x * sum(one.rate for one in configs))
+of_items(x)
+configs[0].rate = 3.0
+of_items(x)
+
+
+def remembered(function):
+    known = {}
+
+    def inner(n):
+        if n not in known:
+            known[n] = function(n)
+        return known[n]
+
+    return inner
+
+
+parts.log = remembered(lambda n: n)
+of_memory = jax.jit(lambda x: x * parts.log(x.shape[0]) * parts.SCALE)
+of_memory(x)
+of_memory(jnp.ones(4))
+parts.SCALE = 2.0
+of_memory(x)
+parts.SCALE = 1.0
+# It knows more than it did.
+of_memory(x)

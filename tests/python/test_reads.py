@@ -24,7 +24,7 @@ from jax.experimental import io_callback
 from jitkey.equality import overlooks
 from jitkey.instructions import instructions
 from jitkey.likeness import is_made, likeness
-from jitkey.taken import attributes, is_held_read, items, read_by
+from jitkey.taken import OBJECTS, attributes, is_held_read, is_only_asked, items, read_by
 from jitkey.texts import TEXT, value_text
 
 config: dict[str, Any] = {}
@@ -308,6 +308,51 @@ def test_what_a_loop_goes_through_is_asked_of_each():
 
     layers = [Layer(1.0), 3, Layer(2.0)]
     assert read_by(layers, ("", "[*].scale"), {}) == {"": layers, "[0].scale": 1.0, "[2].scale": 2.0}
+    of_two = read_by([layers, [Layer(3.0)]], ("[*][*].scale",), {})
+    assert of_two == {"[0][0].scale": 1.0, "[0][2].scale": 2.0, "[1][0].scale": 3.0}
+    # However often loops come to them, none is looked at twice, and so many in all.
+    node = Layer(1.0)
+    node.kids = [node] * 32
+    assert read_by(node, ("kids[*].kids[*].kids[*].scale",), {}) == {"kids[0].kids[0].kids[0].scale": 1.0}
+    rows = [[Layer(1.0) for _ in range(30)] for _ in range(30)]
+    assert len(read_by(rows, ("[*][*].scale",), {})) < OBJECTS
+
+
+def test_a_name_of_a_loop_is_what_it_was_given_last():
+    def body(net, x):
+        for layer in net.layers:
+            x = layer(x)
+        for layer in net.heads:
+            layer.calls += 1
+            x = x * layer.scale * layer.calls
+        for layer in x:
+            x = x + layer.other
+        return x
+
+    taken_of_it = {"layers", "layers[*].__call__", "heads", "heads[*].scale"}
+    assert attributes(frozenset([body.__code__]), object, "net") == taken_of_it
+
+    def of_variable(x):
+        for it in config:
+            it.n = 3.0
+            x = it(x) * it.n
+        return x + config[0].b
+
+    assert taken(of_variable) == ("", "[*].__call__", "[0].b")
+
+
+def test_what_is_only_asked_is_not_taken():
+    def asked(x):
+        return x if isinstance(config, dict) or config is None else 2 * x
+
+    def of_part(x):
+        return x if isinstance(config.mode, str) else 2 * x
+
+    def of_form(x):
+        return x * config.size if config is not None else x
+
+    says = [is_only_asked(frozenset([body.__code__]), "config") for body in (asked, of_part, of_form)]
+    assert says == [True, False, False]
 
 
 def test_what_is_called_is_more_than_taken():

@@ -378,6 +378,13 @@ fn what_a_loop_goes_through_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &st
         changed("call 7 of of_list", "stack[0].scale: 6.0 was 1.0"),
         changed("call 10 of of_tuple", "tower[1].scale: 7.0 was 2.0"),
         changed("call 15 of of_module", "parts.dense: <log at layers.py:17> was <dense at layers.py:13>"),
+        // A parameter of that name holds another one.
+        changed("call 17 of partial of by_two", "config.rate: 2.0 was 1.0"),
+        // Of an object it is no form.
+        changed("call 19 of <lambda>", "config.dtype: 'bfloat16' was 'float32'"),
+        changed("call 21 of <lambda>", "configs: <list of contents #2> was <list of contents #1>"),
+        // What a function has remembered makes it no other.
+        changed("call 24 of <lambda>", "parts.SCALE: 2.0 was 1.0"),
     ];
     assert_eq!(patterns("gone_through", version), expected);
 }

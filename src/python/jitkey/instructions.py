@@ -219,6 +219,8 @@ def asked_of(steps: Sequence[dis.Instruction | None], at: int, end: int) -> str 
     asks = steps[at - 1] if at > 0 else None
     if asks is None or asks.opname not in ("LOAD_GLOBAL", "LOAD_NAME") or asks.argval not in _ASKS:
         return None
+    if following is None or following.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        return None
     # A class is given beside it, by its name.
     given = 2 if asks.argval == "isinstance" else 1
     call = next((step for step in steps[end : end + 4] if step is None or step.opname.startswith(("CALL", "PRECALL"))), None)

@@ -53,10 +53,10 @@ def is_made(value: Any) -> bool:
         return len(value) <= LOOKED_AT and all(is_plain(part) or is_made(part) for part in value)
     if issubclass(made, tuple):
         return any(type(part) is types.FunctionType for part in tuple.__iter__(value))
-    return _is_of_fields(made)
+    return is_of_fields(made)
 
 
-def _is_of_fields(made: type) -> bool:
+def is_of_fields(made: type) -> bool:
     """Whether instances are compared by their fields."""
     if not dataclasses.is_dataclass(made):
         return False
@@ -157,7 +157,7 @@ def _parts(value: Any) -> list[Any] | None:
         return list(itertools.islice((made if made in _SEQUENCES else tuple).__iter__(value), LOOKED_AT))
     if made in _MAPPINGS:
         return [part for item in itertools.islice(value.items(), LOOKED_AT) for part in item]
-    if _is_of_fields(made):
+    if is_of_fields(made):
         return [stored(value, field.name, NOTHING) for field in dataclasses.fields(made) if field.compare]
     return None
 

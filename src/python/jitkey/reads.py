@@ -3,6 +3,7 @@ static arguments and of the objects that are called."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -18,14 +19,14 @@ from .changing import is_settable
 from .equality import hash_of, overlooks
 from .graphs import is_graph
 from .instructions import IS_NONE, IS_THERE
-from .likeness import LOOKED_AT, contents, is_made, likeness
+from .likeness import LOOKED_AT, contents, is_made, is_of_fields, likeness
 from .nnx_variables import is_of_nnx, leaves_of
 from .objects import is_open
 from .parameters import names_of
 from .seen import MARKED, Like, Mark, Met, Said, Seen, is_marked, items_of, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_jitted, library_function, stored
-from .taken import ABSENT, EACH, at, first_of, held_in, is_filled, is_held_read, is_looked_up, read_by
+from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, is_only_asked, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .variables import is_own_function
 from .wrappers import Held, Wrapper
@@ -63,18 +64,17 @@ class Reads:
     def of_call(self, wrapped: Wrapper, args: Any, kwargs: Any) -> Said:
         """What the function reads of its variables, of its static arguments and of the objects that it is called with besides."""
         found: Said = ()
+        is_replaced = False
+        for name, value in zip(wrapped.variables.names, wrapped.variables.now(), strict=True):
+            with contextlib.suppress(Exception):  # What is looked at raises.
+                before = seen = wrapped.seen.get(name)
+                if seen is None or not seen.is_all_of(value):
+                    seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
+                    is_replaced = is_replaced or (before is not None and _is_another_function(value, before, seen))
+                found += seen.said
+        if is_replaced and wrapped.look_again():
+            return self.of_call(wrapped, args, kwargs)
         try:
-            if wrapped.variables.names:
-                is_replaced = False
-                for name, value in zip(wrapped.variables.names, wrapped.variables.now(), strict=True):
-                    seen = wrapped.seen.get(name)
-                    if seen is None or not seen.is_all_of(value):
-                        is_another = seen is not None and not is_marked(value, seen.mark)
-                        is_replaced = is_replaced or (is_another and is_own_function(body(value)))
-                        seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
-                    found += seen.said
-                if is_replaced and wrapped.look_again():
-                    return self.of_call(wrapped, args, kwargs)
             for (given, path), held in list(wrapped.held.items()):
                 value = kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING
                 one, taken = at(value, path), held.taken.get(type(value), ())
@@ -104,8 +104,8 @@ class Reads:
                         seen = self._of_object(owner.value, attributes, called, id(owner.value), is_identity=owner.is_identity)
                         wrapped.seen[called, attributes] = seen
                     found += seen.said
-        except Exception:  # What is looked at raises.
-            return ()
+        except Exception:
+            return found
         return found
 
     def look_into(self, wrapped: Wrapper, args: Any, kwargs: Any) -> None:
@@ -143,7 +143,7 @@ class Reads:
             return Seen(Mark(value), None, ((f"len({name})", str(len(value))),))
         if is_container and isinstance(value, dict) and wrapped.asks(is_looked_up, name):
             return Seen(marked(value, is_whole=True), {}, ((name, self._text_as_it_grows(place, value)),))
-        is_kind = not (is_space or value is NOTHING or is_array(value) or is_container) and not wrapped.asks(is_held_read, name)
+        is_kind = not (is_space or value is NOTHING or is_array(value) or is_container) and wrapped.asks(is_only_asked, name)
         if is_kind:
             # It is only asked of what class it is, or how long.
             length = ((f"len({name})", str(len(value))),) if isinstance(value, (str, tuple)) else ()
@@ -152,7 +152,9 @@ class Reads:
         if taken is None:
             # Of a class or a module only what is taken of it can be another.
             said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
-            return Seen(marked(value, is_whole=True), {}, said)
+            # What is compared by its fields is the same object when one of them is another.
+            is_settled = not (is_container and any(is_of_fields(type(item)) for item in items_of(value)))
+            return Seen(marked(value, is_whole=True), {} if is_settled else None, said)
         seen = self._of_object(value, taken, name, place, is_identity=True)
         more = () if is_space else self._of_class(name, value, place, is_said=seen.said != ())
         return dataclasses.replace(seen, said=seen.said + more)
@@ -185,6 +187,9 @@ class Reads:
         for path, part in read_by(value, attributes, met, is_part=is_part).items():
             named = None if is_identity else _named(part)
             is_overlooked = not is_identity and is_array(part) and overlooks(type(value), first_of(path)) and contents(part) is not None
+            if is_namespace(value) and type(part) is types.FunctionType:
+                # What it has made up to now, a memory or a count, makes it no other.
+                named = f"<{function_text(part)}>"
             if is_identity or named is not None or is_overlooked or (not is_array(part) and type(_token(part)) is tuple):
                 name = f"{called}{path}" if path.startswith("[") or not path else f"{called}.{path}"
                 # Those that are equal are one to a key.
@@ -256,7 +261,7 @@ def _taken_of(wrapped: Wrapper, name: str, value: Any) -> tuple[str, ...] | None
     """What is taken of a variable: items of a container, attributes of another object. None if it is read as a whole, as an array is."""
     if type(value) in CONTAINERS:
         return wrapped.items(name)
-    if type(value) is tuple and (taken := wrapped.items(name)) and EACH in taken[-1]:
+    if type(value) is tuple and (taken := wrapped.items(name)) and any("." in path for path in taken):
         return taken
     is_object = is_namespace(value) or (held_by(value) is not None and not is_array(value))
     return (wrapped.taken_of(name, value) or None) if is_object else None
@@ -312,6 +317,8 @@ def _asked(wrapped: Wrapper, opened: list[Owner]) -> list[tuple[str, tuple[str, 
             if id(owner.value) not in known:
                 known.append(id(owner.value))
             number = known.index(id(owner.value))
+            # A variable of that name is another one.
+            number += owner.called in wrapped.variables.of
             called = f"{called} ({number + 1})" if number else called
         asked.append((called, attributes))
     return asked
@@ -330,6 +337,13 @@ def _whole(part: Any) -> str:
     return f"{{{', '.join(sorted(map(repr, part)))}}}" if type(part) is set and part else repr(part)
 
 
+def _is_another_function(value: Any, before: Seen, now: Seen) -> bool:
+    """Whether a function has taken the place of another, in a variable or in a module or class that is one."""
+    if is_namespace(value):
+        return any(part not in before.said and " at " in part[1] for part in now.said)
+    return not is_marked(value, before.mark) and is_own_function(body(value))
+
+
 def _can_change(part: Any) -> bool:
     """Whether it is a container that can be changed in its place, or holds one."""
     return type(part) in CONTAINERS or (type(part) is tuple and any(map(_can_change, part[:LOOKED_AT])))
@@ -337,7 +351,13 @@ def _can_change(part: Any) -> bool:
 
 def _is_marked_whole(part: Any) -> bool:
     """Whether the marks of what is in a container tell that it was changed."""
-    return type(part) in CONTAINERS and 2 * len(part) <= MARKED and not any(map(_can_change, items_of(part)))
+    return type(part) in CONTAINERS and 2 * len(part) <= MARKED and all(map(_is_told_by_mark, items_of(part)))
+
+
+def _is_told_by_mark(item: Any) -> bool:
+    """Whether it is another thing if and only if it is another object."""
+    is_cell = is_by_identity(type(item)) and not is_made(item) and type(item).__weakrefoffset__ != 0
+    return is_plain(item) or is_array(item) or is_cell
 
 
 def _token(part: Any) -> Any:

@@ -51,7 +51,7 @@ def of_namespace(value: Any, name: str) -> Any:
 
 def is_namespace(value: Any) -> bool:
     """Whether it is a class or a module."""
-    return isinstance(value, (type, types.ModuleType))
+    return issubclass(type(value), (type, types.ModuleType))
 
 
 def _library(made: type) -> str:

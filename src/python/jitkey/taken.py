@@ -49,6 +49,9 @@ DEPTH = 3
 _ASKED = (IS_NONE, IS_THERE, ".__class__", ".__len__")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
 
+OBJECTS = 64
+"""So many objects are looked at for what loops take of each."""
+
 METHODS = 32
 """So many times methods of objects that are in an object are looked into."""
 
@@ -114,7 +117,12 @@ def attributes(
     called_back = {path: path.removesuffix(f".{CALLED_BACK}") for path in found if path.endswith(CALLED_BACK)}
     found = (found - called_back.keys()) | {held for held in called_back.values() if _method(made, held) is None}
     found = _without_questions(found)
-    return frozenset(path for path in found - {""} if not any(re.match(rf"{re.escape(set_there)}(?![^.\[])", path) for set_there in own))
+    return frozenset(path for path in found - {""} if not _is_own(path, own))
+
+
+def _is_own(path: str, own: set[str]) -> bool:
+    """Whether it is one of these paths, or inside of one."""
+    return any(re.match(rf"{re.escape(set_there)}(?![^.\[])", path) for set_there in own)
 
 
 def seen_by(written: types.CodeType, made: type) -> frozenset[str] | None:
@@ -162,6 +170,12 @@ def is_held_read(written: frozenset[types.CodeType], name: str) -> bool:
     return not is_met
 
 
+def is_only_asked(written: frozenset[types.CodeType], name: str) -> bool:
+    """Whether the code asks what it calls so for its class, its length or whether it is None, and takes nothing of it."""
+    asked = [loaded(steps[at]) == name and asked_of(steps, at, at + 1) is not None for steps, at in _loads(written, name)]
+    return asked != [] and all(asked)
+
+
 def is_filled(written: frozenset[types.CodeType], name: str) -> bool:
     """Whether the code itself adds to the container that it calls so: a memory, or a log of its traces."""
     return any(sets_an_item(steps[at + 1 :]) or _attribute(steps[at + 1]) in _FILLS for steps, at in _loads(written, name))
@@ -198,17 +212,20 @@ def _loads(written: frozenset[types.CodeType], name: str) -> Iterator[tuple[list
 def items(written: frozenset[types.CodeType], name: str, callees: Callees = types.MappingProxyType({})) -> tuple[str, ...] | None:
     """The items that the code takes of the container that it calls so, and of these, by keys that are written in it; None if it takes
     others, or all of it."""
-    taken: set[str] = set()
+    taken, own = set[str](), set[str]()
     left = [(one, frozenset([name])) for one in written]
     while left:
         one, holders = left.pop()
         left += [(part, holders - set(_params(part))) for part in functions_in(one)]
         taken |= _taken_of(one, holders, callees)
+        own |= {path for path in _set_by(one, holders) if EACH in path}
+    taken = {path for path in taken if not _is_own(path, own)}
     found = _without_questions({path for path in taken if path.startswith("[")})
     items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
     others = {path for path in taken if not path.startswith("[") and not path.endswith(f".{CALL}")}
-    if others == {""} and (of_each := {path for path in items_taken if EACH in path}):
-        return ("", *sorted(of_each))
+    if others == {""} and any(EACH in path for path in items_taken):
+        # All of it is read, and of the objects in it what is taken of them.
+        return ("", *sorted(path for path in items_taken if "." in path))
     return tuple(sorted(items_taken)) if others <= _WRITES | {"get"} else None
 
 
@@ -239,11 +256,12 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met, *, is_part: bool = Fal
     found: dict[str, Any] = {}
     left: list[tuple[Any, str, tuple[str, ...], Met]] = [(value, "", paths, met)]
     looked_into: set[tuple[int, frozenset[str]]] = set()
+    gone_through: set[tuple[int, str]] = set()
     for _ in range(DEPTH + 1):
         # The methods of one object that are called together.
         called: dict[int, tuple[Any, str, Met, set[str]]] = {}
         for part, path, taken, here in left:
-            _read(part, path, taken, here, found, called, is_part=is_part)
+            _read(part, path, tuple(_of_each(part, taken, gone_through)), here, found, called, is_part=is_part)
         left = []
         for part, path, here, names in called.values():
             key = id(part), frozenset(names)
@@ -266,7 +284,7 @@ def _read(
     is_part: bool,
 ) -> None:
     """The same of one object that stands there, without what `methods` take of what it holds, which are added to those."""
-    for path in _of_each(value, paths):
+    for path in paths:
         part, called, here, steps = value, "", met, _steps(path)
         for i, (is_item, name) in enumerate(steps):
             if is_item and steps[i + 1 :] == ((False, IS_THERE),):
@@ -312,16 +330,21 @@ def _read(
             found[_within(around, path)] = part
 
 
-def _of_each(value: Any, paths: Iterable[str]) -> Iterator[str]:
-    """The paths, where one goes on behind all items of a list those behind each that is an object of the program's."""
+def _of_each(value: Any, paths: Iterable[str], gone_through: set[tuple[int, str]]) -> Iterator[str]:
+    """The paths, where one goes on behind all items of a list those behind each that is an object of the program's, or a list of such;
+    none twice, and so many in all."""
     for path in paths:
         holder, is_each, behind = path.partition(EACH)
         items = at(value, holder) if is_each else ()
         if not is_each:
             yield path
         elif type(items) in (list, tuple):
-            numbers = [i for i, item in enumerate(items[:METHODS]) if is_of_the_program(type(item))]
-            yield from _of_each(value, [f"{holder}[{i}]{behind}" for i in numbers])
+            for i, item in enumerate(items[:METHODS]):
+                is_one = type(item) in (list, tuple) if behind.startswith("[") else is_of_the_program(type(item))
+                key = id(item), behind
+                if is_one and key not in gone_through and len(gone_through) < OBJECTS:
+                    gone_through.add(key)
+                    yield from _of_each(value, [f"{holder}[{i}]{behind}"], gone_through)
 
 
 def _is_programs(made: type, name: str) -> bool:
@@ -355,7 +378,7 @@ def _has(value: Any, one: Any) -> bool | None:
 def held_in(value: Any, paths: tuple[str, ...], is_one: Callable[[Any], bool]) -> dict[str, tuple[str, ...]]:
     """Where there are such objects in a value of which these paths are taken, with what is taken of each: `rate` of what is at `config`."""
     found: dict[str, tuple[str, ...]] = {}
-    for path in _of_each(value, paths):
+    for path in _of_each(value, paths, set()):
         part, steps = value, _steps(path.removesuffix(f".{CALL}"))
         for i, (is_item, name) in enumerate(steps):
             if is_one(part):
@@ -392,7 +415,14 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
     times = collections.Counter(map(name_set, steps))
     # What stands in a name that is set once, to what is taken of them: `c = config.net`.
     named = dict.fromkeys(holders, "")
+    # Names that loops give to items, before they do.
+    given = set[str]()
     for at, step in enumerate(steps[:-2]):
+        if (stored_in := name_set(step)) is not None and named.get(stored_in, "").endswith(EACH):
+            if stored_in not in given:
+                # It is something else from here on.
+                del named[stored_in]
+            given.discard(stored_in)
         held = loaded(step)
         path = None if held is None else named.get(held)
         if path is None:
@@ -431,8 +461,9 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
             # That it is another one is known of that which has it.
             found.discard(path)
         each = name_of_each(steps, at, end)
-        if each is not None and times[each] == 1 and each not in named:
+        if each is not None and named.get(each, EACH).endswith(EACH):
             named[each] = f"{path}{EACH}"
+            given.add(each)
         name = name_set(steps[end])
         if name is not None and times[name] == 1 and name not in named:
             named[name] = path
@@ -471,11 +502,17 @@ def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
     none."""
     found: set[str] = set()
     steps: list[dis.Instruction | None] = [*instructions(written), None, None, None]
+    # Each of them, and the names that loops give to items of what they hold.
+    named = dict.fromkeys(holders, "")
     for at, step in enumerate(steps[:-3]):
-        if loaded(step) not in holders:
+        if (held := loaded(step)) is None or held not in named:
             continue
+        _, path, end = _taken_from(steps, at + 1, named[held])
+        if (each := name_of_each(steps, at, end)) is not None and each not in holders:
+            named[each] = f"{path}{EACH}"
         is_in_place = is_copy(steps[at + 1])
-        names: list[str] = []
+        around = [named[held]] if named[held] else []
+        names = [*around]
         at += is_in_place
         while (now := steps[at + 1]) is not None and now.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             names, at = [*names, now.argval], at + 1
@@ -483,7 +520,7 @@ def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
             names.append(now.argval)
         elif names[-1:] == ["setdefault"] and is_dropped(steps[at + 1 :]):
             names.pop()
-        elif not (is_in_place and len(names) == 1) and not is_copy(now) and not sets_an_item(steps[at + 1 :]):
+        elif not (is_in_place and len(names) == len(around) + 1) and not is_copy(now) and not sets_an_item(steps[at + 1 :]):
             continue
         elif is_copy(now):
             # `a.b.c += 1` has a copy of what has it.

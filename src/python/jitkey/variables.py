@@ -16,7 +16,6 @@ from .instructions import (
     is_given_for_its_form,
     is_given_to_a_callback,
     own_loaded,
-    takes_its_form,
 )
 from .likeness import is_made
 from .outside import ROUTINES
@@ -217,8 +216,8 @@ def _names_in(written: types.CodeType) -> _Names:
         left += functions_in(one)
         steps = instructions(one)
         padded = (*steps, None)
-        for at, (step, following) in enumerate(zip(steps, padded[1:], strict=True)):
-            is_form = is_given_for_its_form(padded, at, at + 1) or takes_its_form(following)
+        for at, step in enumerate(steps):
+            is_form = is_given_for_its_form(padded, at, at + 1)
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and not is_form:
                 (around if step.opname == "LOAD_DEREF" else of_module).add(step.argval)
                 (later if is_given_to_a_callback(padded, at) else now).add(step.argval)
