@@ -63,6 +63,16 @@ const SAID_OTHERWISE: [(&str, &[&str], &str); 16] = [
         "objects as keys of a dict have no order",
     ),
     (
+        "static-hashing/first-that-does-not-hash",
+        &["jax.jit"],
+        "an object whose __hash__ raises is written as one that hashes",
+    ),
+    (
+        "static-hashing/first-leaf-that-does-not-hash",
+        &["equinox.filter_jit"],
+        "an object whose __hash__ raises is written as one that hashes",
+    ),
+    (
         "static-hashing/mutated-hash",
         &["jax.jit"],
         "what is changed in its place was something else in the calls before",
