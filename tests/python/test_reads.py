@@ -280,7 +280,7 @@ def test_what_has_the_form_of_another_takes_that_alone():
 def test_what_a_loop_goes_through_is_asked_of_each():
     def body(net, x):
         for layer in net.layers:
-            x = layer(x, net.gain)
+            x = layer(len(x), net.gain(x, 1))
         for i, head in enumerate(net.heads):
             x = x * head.scale + i
         for weight in reversed(net.weights):
@@ -291,7 +291,7 @@ def test_what_a_loop_goes_through_is_asked_of_each():
         return inner(x)
 
     of_each = {"layers[*].__call__", "heads[*].scale"}
-    whole = {"layers", "gain", "heads", "weights", "inner", "inner.__call__"}
+    whole = {"layers", "gain", "gain.__call__", "heads", "weights", "inner", "inner.__call__"}
     assert attributes(frozenset([body.__code__]), object, "net") == whole | of_each
 
     def of_variable(x):
