@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import environment, functions
+from . import digest, environment, functions
 from .errors import Malformed, Unsupported
 
 BUILTINS = {"str": str, "int": int, "float": float, "tuple": tuple, "list": list, "dict": dict}
@@ -60,6 +60,7 @@ def make(name: str, form: dict[str, Any], known: dict[str, Made]) -> Made:
         # As what is defined again has the name of what was there, `Config1` is another class that is called `Config`.
         called = re.sub(r"(?<=.)(__)?\d+$", "", name)
         made = makers[kind](called, spec) if base is None else _subclass(called, base, shows_itself=spec.get("repr", False))
+        digest.name(made, name)
     _lent.append((key, made))
     return Made(kind if base is None else base.kind, made)
 
