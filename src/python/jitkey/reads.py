@@ -64,17 +64,17 @@ class Reads:
     def of_call(self, wrapped: Wrapper, args: Any, kwargs: Any) -> Said:
         """What the function reads of its variables, of its static arguments and of the objects that it is called with besides."""
         found: Said = ()
-        is_replaced = False
-        for name, value in zip(wrapped.variables.names, wrapped.variables.now(), strict=True):
-            with contextlib.suppress(Exception):  # What is looked at raises.
-                before = seen = wrapped.seen.get(name)
-                if seen is None or not seen.is_all_of(value):
-                    seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
-                    is_replaced = is_replaced or (before is not None and _is_another_function(value, before, seen))
-                found += seen.said
-        if is_replaced and wrapped.look_again():
-            return self.of_call(wrapped, args, kwargs)
         try:
+            is_replaced = False
+            for name, value in zip(wrapped.variables.names, wrapped.variables.now(), strict=True):
+                with contextlib.suppress(Exception):  # What is looked at raises.
+                    before = seen = wrapped.seen.get(name)
+                    if seen is None or not seen.is_all_of(value):
+                        seen = wrapped.seen[name] = self._of_variable(wrapped, name, value)
+                        is_replaced = is_replaced or (before is not None and _is_another_function(value, before, seen))
+                    found += seen.said
+            if is_replaced and wrapped.look_again():
+                return self.of_call(wrapped, args, kwargs)
             for (given, path), held in list(wrapped.held.items()):
                 value = kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING
                 one, taken = at(value, path), held.taken.get(type(value), ())
