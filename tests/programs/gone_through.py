@@ -141,3 +141,83 @@ of_memory(x)
 parts.SCALE = 1.0
 # It knows more than it did.
 of_memory(x)
+
+
+class Gate:
+    def __init__(self, scale):
+        self.scale = scale
+
+
+gates, weights = [Gate(1.0), Gate(2.0), Gate(3.0)], jnp.ones(3)
+
+
+@jax.jit
+def of_slice(x):
+    for gate in gates[1:]:
+        x = x * gate.scale
+    return x
+
+
+@jax.jit
+def of_zip(x):
+    for weight, gate in zip(weights, gates):
+        x = x * gate.scale * weight
+    return x
+
+
+@jax.jit
+def of_comprehension(x):
+    return sum(x * gate.scale for gate in gates)
+
+
+@jax.jit
+def of_closure(x):
+    for gate in gates:
+        x = jax.checkpoint(lambda y, gate=None: y)(x) if gate is None else jax.checkpoint(lambda y: y * gate.scale)(x)
+    return x
+
+
+for function in (of_slice, of_zip, of_comprehension, of_closure):
+    function(x)
+gates[1].scale = 4.0
+for function in (of_slice, of_zip, of_comprehension, of_closure):
+    function(x)
+# It is none of the slice.
+gates[0].scale = 5.0
+of_slice(x)
+
+named, sizes = {"in": Gate(1.0), "out": Gate(2.0)}, {"sizes": {"wide": 1.0}}
+
+
+@jax.jit
+def of_values(x):
+    for gate in named.values():
+        x = x * gate.scale
+    return x
+
+
+@jax.jit
+def of_names(x):
+    for name in ("in", "out"):
+        x = x * named[name].scale
+    return x
+
+
+@jax.jit
+def of_parts(x):
+    first, _ = stack
+    return x * first.scale
+
+
+@jax.jit
+def of_items(x):
+    return x * sum(size for _, size in sizes["sizes"].items())
+
+
+for function in (of_values, of_names, of_parts, of_items):
+    function(x)
+named["out"].scale = stack[0].scale = sizes["sizes"]["wide"] = 3.5
+# Nothing takes it.
+stack[1].scale = 9.5
+for function in (of_values, of_names, of_parts, of_items):
+    function(x)

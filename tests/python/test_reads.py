@@ -22,7 +22,7 @@ import numpy as np
 from jax import debug, pure_callback
 from jax.experimental import io_callback
 from jitkey.equality import overlooks
-from jitkey.instructions import instructions
+from jitkey.instructions import IS_TRUE, instructions
 from jitkey.likeness import is_made, likeness
 from jitkey.taken import OBJECTS, attributes, is_held_read, is_only_asked, items, read_by
 from jitkey.texts import TEXT, value_text
@@ -171,7 +171,7 @@ def test_what_is_only_printed_is_not_taken():
         said = print(it.rate)
         return x, said
 
-    assert attributes(frozenset([said.__code__]), object, "it") == {"early", "rate"}
+    assert attributes(frozenset([said.__code__]), object, "it") == {f"early.{IS_TRUE}", "rate"}
     assert items(frozenset([said.__code__]), "config") == ()
 
     def raised(it, x):
@@ -287,11 +287,17 @@ def test_what_a_loop_goes_through_is_asked_of_each():
             x = x @ weight
         for _, other in zip(net.heads, x, strict=False):
             x = x + other.gain
+        for _, gate in zip(x, net.gates[1:], strict=True):
+            x = x * gate.open
+        for stage in net.stages[:-1]:
+            x = x + stage.width
+        for _, (_, unknown) in enumerate(zip(x, net.unknown, strict=False)):
+            x = x + unknown.depth
         inner = net.inner
         return inner(x)
 
-    of_each = {"layers[*].__call__", "heads[*].scale"}
-    whole = {"layers", "gain", "gain.__call__", "heads", "weights", "inner", "inner.__call__"}
+    of_each = {"layers[*].__call__", "heads[*].scale", "gates[1:][*].open", "stages[:-1][*].width"}
+    whole = {"layers", "gain", "gain.__call__", "heads", "weights", "gates", "stages", "unknown", "inner", "inner.__call__"}
     assert attributes(frozenset([body.__code__]), object, "net") == whole | of_each
 
     def of_variable(x):
@@ -301,6 +307,38 @@ def test_what_a_loop_goes_through_is_asked_of_each():
 
     assert taken(of_variable) == ("", "[*].__call__")
     assert taken(lambda x: [it for it in config]) is None
+    for comprehension in (
+        lambda x: sum(it.scale * x for it in config),
+        lambda x: sum([it.scale * x for it in config]),
+        lambda x: {n: it.scale * x for n, it in enumerate(config, 1)},
+        lambda x: [it.scale * y for y, it in zip(x, config, strict=True)],
+        lambda x: [jax.checkpoint(lambda y: it.scale * y)(x) for it in config],  # noqa: B023
+    ):
+        assert taken(comprehension) == ("", "[*].scale")
+
+    assert taken(lambda x: [it.scale * x for it in config[::2]]) == ("", "[::2][*].scale")
+    assert taken(lambda x: [it.scale * x for it in config[: len(x)]]) is None
+
+    def of_dict(it, x):
+        for layer in it.layers.values():
+            x = layer(x)
+        for i, (_, head) in enumerate(it.heads.items()):
+            x = x * head.scale + i
+        for i in range(2):
+            x = it.blocks[i](x)
+        first, last = it.ends
+        return last(first.forward(x))
+
+    of_parts = {"layers[*].__call__", "heads[*].scale", "blocks[*].__call__", "ends[0].forward", "ends[0].forward.__call__"}
+    whole = {"layers.values", "layers.values.__call__", "heads.items", "heads.items.__call__", "blocks", "ends"}
+    assert attributes(frozenset([of_dict.__code__]), object, "it") == whole | of_parts | {"ends[1]", "ends[1].__call__"}
+
+    def of_functions(x):
+        for it in config:
+            x = jax.checkpoint(lambda y: it.scale * y)(x)  # noqa: B023
+        return x
+
+    assert taken(of_functions) == ("", "[*].scale")
 
     class Layer:
         def __init__(self, scale):
@@ -308,6 +346,8 @@ def test_what_a_loop_goes_through_is_asked_of_each():
 
     layers = [Layer(1.0), 3, Layer(2.0)]
     assert read_by(layers, ("", "[*].scale"), {}) == {"": layers, "[0].scale": 1.0, "[2].scale": 2.0}
+    assert read_by(layers, ("[1:][*].scale", "[:-1][*].scale"), {}) == {"[2].scale": 2.0, "[0].scale": 1.0}
+    assert read_by({"a": Layer(1.0), (): Layer(2.0)}, ("[*].scale",), {}) == {"['a'].scale": 1.0}
     of_two = read_by([layers, [Layer(3.0)]], ("[*][*].scale",), {})
     assert of_two == {"[0][0].scale": 1.0, "[0][2].scale": 2.0, "[1][0].scale": 3.0}
     # However often loops come to them, none is looked at twice, and so many in all.
@@ -362,7 +402,7 @@ def test_what_is_called_is_more_than_taken():
         return it.net.forward(x) if callable(it.last) else it.table["layer"](x)
 
     called = {"scale.__call__", "net.forward.__call__", "table['layer'].__call__"}
-    taken = {"norm", "scale", "net.forward", "last.__class__", "table['layer']"}
+    taken = {f"norm.{IS_TRUE}", "scale", "net.forward", "last.__class__", "table['layer']"}
     assert attributes(frozenset([step.__code__]), object, "it") == taken | called
 
 
@@ -391,7 +431,7 @@ def test_what_decides_whether_something_is_said_is_not_taken():
             return x * it.rate
         return x
 
-    assert attributes(frozenset([asks.__code__]), object, "it") == {"real", "rate", "limit", "bound. is None"}
+    assert attributes(frozenset([asks.__code__]), object, "it") == {f"real.{IS_TRUE}", "rate", "limit", "bound. is None"}
 
 
 def test_what_an_eq_looks_at_is_what_its_code_takes():

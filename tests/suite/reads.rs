@@ -272,14 +272,20 @@ fn what_a_library_holds_is_not_said(#[values(NEWEST, "0.6.2", "0.4.30")] version
 #[rstest]
 fn a_setting_that_is_changed_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
-        changed("call 10 of <lambda>", "Config.rate: 2.0 was 1.0"),
-        changed("call 11 of <lambda>", "Mine.rate: 2.0 was 1.0"),
-        changed("call 12 of <lambda>", "settings.RATE: 2.0 was 1.0"),
-        changed("call 13 of <lambda>", "settings.Sizes.width: 2.0 was 1.0"),
-        changed("call 14 of <lambda>", "FLAGS.gain: 2.0 was 1.0"),
-        changed("call 15 of <lambda>", "counts['a']: 2 was 1"),
-        changed("call 16 of <lambda>", "len(order): 2 was 1"),
-        changed("call 17 of forward", "self.config.scale: 2.0 was 1.0"),
+        changed("call 15 of <lambda>", "Config.rate: 2.0 was 1.0"),
+        changed("call 16 of <lambda>", "Mine.rate: 2.0 was 1.0"),
+        changed("call 17 of <lambda>", "settings.RATE: 2.0 was 1.0"),
+        changed("call 18 of <lambda>", "settings.Sizes.width: 2.0 was 1.0"),
+        changed("call 19 of <lambda>", "FLAGS.gain: 2.0 was 1.0"),
+        changed("call 20 of <lambda>", "counts['a']: 2 was 1"),
+        changed("call 21 of <lambda>", "len(order): 2 was 1"),
+        changed("call 22 of forward", "self.config.scale: 2.0 was 1.0"),
+        // What gives its items as attributes, or has a dict that is asked.
+        changed("call 23 of <lambda>", "config.model.rate: 2.0 was 1.0"),
+        changed("call 24 of <lambda>", "itself.rate: 2.0 was 1.0"),
+        changed("call 25 of <lambda>", "wrapped.rate: 2.0 was 1.0"),
+        changed("call 26 of <lambda>", "wrapped['gain']: 2.0 was 1.0"),
+        changed("call 27 of <lambda>", "user['rate']: 2.0 was 1.0"),
     ];
     assert_eq!(patterns("settings_changed", version), expected);
 }
@@ -374,6 +380,7 @@ fn what_a_loop_goes_through_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &st
         changed("calls 3, 4 and 5 of forward", "self.layers[1].is_training: False was True"),
         changed("calls 4 and 5 of forward", "self.last[0].scale: 4.0 was 3.0"),
         changed("calls 12 and 13 of <lambda>", "stack[1].scale: 8.0 was 2.0"),
+        changed("calls 30 and 34 of of_slice", "gates[1].scale: 4.0 was 2.0"),
         changed("call 5 of forward", "self.layers: <list of contents #2> was <list of contents #1>"),
         changed("call 7 of of_list", "stack[0].scale: 6.0 was 1.0"),
         changed("call 10 of of_tuple", "tower[1].scale: 7.0 was 2.0"),
@@ -383,10 +390,38 @@ fn what_a_loop_goes_through_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &st
         // Of an object it is no form.
         changed("call 19 of <lambda>", "config.dtype: 'bfloat16' was 'float32'"),
         changed("call 21 of <lambda>", "configs: <list of contents #2> was <list of contents #1>"),
+        changed("call 21 of <lambda>", "configs[0].rate: 3.0 was 1.0"),
         // What a function has remembered makes it no other.
         changed("call 24 of <lambda>", "parts.SCALE: 2.0 was 1.0"),
+        changed("call 31 of of_zip", "gates[1].scale: 4.0 was 2.0"),
+        changed("call 32 of of_comprehension", "gates[1].scale: 4.0 was 2.0"),
+        changed("call 33 of of_closure", "gates[1].scale: 4.0 was 2.0"),
+        changed("call 39 of of_values", "named['out'].scale: 3.5 was 2.0"),
+        changed("call 40 of of_names", "named['out'].scale: 3.5 was 2.0"),
+        changed("call 41 of of_parts", "stack[0].scale: 3.5 was 9.0"),
+        changed("call 42 of of_items", "sizes['sizes']: {'wide': 3.5} was {'wide': 1.0}"),
     ];
     assert_eq!(patterns("gone_through", version), expected);
+}
+
+/// The methods of what a function calls read variables as it does itself, whether it has that from around or is given it.
+#[rstest]
+fn what_a_method_reads_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
+    let expected = [
+        changed("calls 7 and 10 of <lambda>", "RATE: 2.0 was 1.0"),
+        changed("calls 9 and 13 of loss", "RATE: 2.0 was 1.0"),
+        changed("calls 12 and 14 of applied", "SCALE: 2.0 was 1.0"),
+        changed("calls 16 and 17 of step", "NOISE: 2.0 was 1.0"),
+        changed("calls 22 and 23 of scaled", "self.pair.high: 5.0 was 2.0"),
+        changed("call 11 of <lambda>", "SCALE: 2.0 was 1.0"),
+        changed("call 13 of loss", "GAIN: 2.0 was 1.0"),
+        changed("call 14 of applied", "DEEP: 2.0 was 1.0"),
+        changed("call 15 of applied", "MORE: 2.0 was 1.0"),
+        changed("call 17 of step", "FEED: 2.0 was 1.0"),
+        changed("call 23 of scaled", "bool(self.seen): False was True"),
+        changed("call 24 of <lambda>", "bool(history): False was True"),
+    ];
+    assert_eq!(patterns("methods_that_read", version), expected);
 }
 
 /// What a jitted function inside of others was traced to is kept, and so is what a function of a loop was, whatever they read since.

@@ -26,7 +26,10 @@ jax.config.update("jax_platforms", "cpu")
 def run(script: Path, *files: int) -> int:
     for descriptor, file in enumerate([os.open(os.devnull, os.O_RDONLY), *files]):
         os.dup2(file, descriptor)
-    sys.argv, sys.path[0] = [str(script)], str(script.resolve().parent)
+    script = script.resolve()
+    sys.argv, sys.path[0] = [str(script)], str(script.parent)
+    # What one writes beside it, as jax_dump_ir_to has it do, goes with it.
+    os.chdir(script.parent)
     try:
         runpy.run_path(str(script), run_name="__main__")
         code = 0

@@ -74,7 +74,7 @@ _LOOKED_AT = weakref.WeakKeyDictionary[type, frozenset[str] | None]()
 
 
 def compared_fields(value: Any) -> dict[str, Any] | None:
-    """The fields of a dataclass, or of a class of attrs, by all of which these make its `==` and its hash, or those of a config of
+    """The fields of a dataclass, or of a class of attrs, by which these make its `==` and its hash, or those of a config of
     ml_collections that is frozen; else None."""
     made = type(value)
     if (config := of_frozen_config(value)) is not None:
@@ -99,7 +99,8 @@ def _fields_of_dataclass(made: type) -> list[str] | None:
     params = getattr(made, "__dataclass_params__", None)
     if params is None or not (params.frozen or params.unsafe_hash):
         return None
-    fields: Any = dataclasses.fields(made)
+    # What isn't compared isn't hashed either.
+    fields = [field for field in dataclasses.fields(made) if field.compare or field.hash]
     return [field.name for field in fields] if all(field.name in compared(made) and field.hash is None for field in fields) else None
 
 

@@ -9,7 +9,7 @@ import itertools
 import re
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 KEY = 16
 """A key is made by so many instructions, at most."""
@@ -41,11 +41,17 @@ _CALLED = ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW")
 _CATCHES = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 """What code has that catches something."""
 
+_BEFORE_EACH = ("LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "BUILD_SET", "COPY", "MAKE_CELL")
+"""How the instructions begin with which a comprehension that is written out begins to go through something."""
+
 _NOTHING = frozenset({"EXTENDED_ARG", "NOP", "NOT_TAKEN"})
 """What does nothing by itself."""
 
 IS_NONE = " is None"
 """The attribute that stands for whether something is None."""
+
+IS_TRUE = " is true"
+"""The attribute that stands for whether a container has anything in it."""
 
 IS_THERE = " is there"
 """The attribute that stands for whether a container has an item, or something else in it."""
@@ -53,8 +59,14 @@ IS_THERE = " is there"
 _ASKS = {"callable": "__class__", "isinstance": "__class__", "len": "__len__", "type": "__class__"}
 """The functions that ask a thing for one attribute."""
 
-_GOES_THROUGH = ("enumerate", "reversed")
+_SCOPES = frozenset({"StepTraceAnnotation", "TraceAnnotation", "name_scope", "named_scope"})
+"""What is called with a name for what is traced in it, which is in no program's results."""
+
+_GOES_THROUGH = ("enumerate", "reversed", "zip")
 """The functions whose result has the items of what they are given, in turn."""
+
+_COMPREHENSIONS = ("<dictcomp>", "<genexpr>", "<listcomp>", "<setcomp>")
+"""What code is called that goes through what it is given, which a comprehension is where it isn't written out."""
 
 _LIKE = frozenset({"empty_like", "full_like", "graphdef", "ndim", "ones_like", "result_type", "shape", "size", "zeros_like"})
 """The functions that look at the shape and the dtype of what they are given alone."""
@@ -68,6 +80,7 @@ def instructions(written: types.CodeType) -> tuple[dis.Instruction, ...]:
     said, raised = set[int](), set[int]()
     for at in range(len(steps)):
         said.update(range(at, at + _length_of_message(steps, at)))
+        said.update(range(at + 1, at + 1 + _length_of_name(steps, at)))
         raised.update(range(at - _length_of_error(steps, at), at))
     places = {step.offset: at for at, step in reversed([*enumerate(steps)])}
     # What decides whether something is said, from the last to the first: `if loud and early:`.
@@ -173,6 +186,20 @@ def _length_of_message(steps: list[dis.Instruction], at: int) -> int:
     return 0
 
 
+def _length_of_name(steps: list[dis.Instruction], at: int) -> int:
+    """So many of the instructions after that one make the name of a scope, which is called by what it loads."""
+    if steps[at].argval not in _SCOPES or not steps[at].opname.startswith((*_LOADS, "LOAD_ATTR", "LOAD_METHOD")):
+        return 0
+    depth = 0
+    for count, step in enumerate(steps[at + 1 : at + 1 + ARGUMENTS]):
+        if _jumps(step):
+            return 0
+        if step.opname.startswith("CALL") and (step.arg or 0) + ("KW" in step.opname) == depth:
+            return count
+        depth += dis.stack_effect(step.opcode, step.arg) if step.opname not in ("PUSH_NULL", "PRECALL") else 0
+    return 0
+
+
 def _length_of_error(steps: list[dis.Instruction], at: int) -> int:
     """So many of the instructions before make what is raised there; none if nothing is, or if it can be caught there."""
     if steps[at].opname != "RAISE_VARARGS" or any(step.opname in _CATCHES for step in steps):
@@ -226,6 +253,14 @@ def asked_of(steps: Sequence[dis.Instruction | None], at: int, end: int) -> str 
     call = next((step for step in steps[end : end + 4] if step is None or step.opname.startswith(("CALL", "PRECALL"))), None)
     is_asked = call is not None and call.arg == given and (given == 2 or call is following)
     return _ASKS[asks.argval] if is_asked else None
+
+
+def is_tested(step: dis.Instruction | None) -> bool:
+    """Whether an instruction asks what was loaded before it for its truth alone."""
+    if step is None:
+        return False
+    jumps = step.opname.startswith("POP_JUMP") and step.opname.endswith(("_TRUE", "_FALSE"))
+    return jumps or step.opname in ("TO_BOOL", "UNARY_NOT")
 
 
 def looked_for(steps: Sequence[dis.Instruction | None], at: int, end: int) -> str | int | None:
@@ -295,9 +330,9 @@ def gets_an_item(steps: list[dis.Instruction | None]) -> bool:
     return False
 
 
-def argument_of(steps: list[dis.Instruction | None], at: int, end: int) -> tuple[str, int | str] | None:
-    """The name of the function that is called with what is loaded there and taken of it up to the end, and its position among the
-    arguments, or its keyword; None if it is given to nothing that is called by a name."""
+def argument_of(steps: list[dis.Instruction | None], at: int, end: int) -> tuple[str, int | str, int] | None:
+    """The name of the function that is called with what is loaded there and taken of it up to the end, its position among the arguments,
+    or its keyword, and where that is called; None if it is given to nothing that is called by a name."""
     depth, keywords = 1, tuple[str, ...]()
     for now, step in enumerate(itertools.islice(steps, end, end + ARGUMENTS), end):
         if step is None or _jumps(step):
@@ -312,7 +347,7 @@ def argument_of(steps: list[dis.Instruction | None], at: int, end: int) -> tuple
                 place = given - depth
                 named = place - (given - len(keywords))
                 name = _called_before([one for one in steps[:at] if one is not None], place)
-                return None if name is None else (name, keywords[named] if named >= 0 else place)
+                return None if name is None else (name, keywords[named] if named >= 0 else place, now)
             # With it goes what is called, which has two places from Python 3.11 on, and what it returns comes.
             depth -= given + (step.opname in ("CALL", "CALL_KW"))
             keywords = ()
@@ -343,20 +378,87 @@ def is_called(steps: list[dis.Instruction | None], end: int) -> bool:
     return False
 
 
-def name_of_each(steps: list[dis.Instruction | None], at: int, end: int) -> str | None:
-    """The name that a loop gives in turn to the items of what is loaded there and taken of it up to the end: `for layer in net.layers:`, or
-    `for i, layer in enumerate(net.layers):`."""
-    following = [step for step in steps[end : end + 8] if step is not None and step.opname not in ("PRECALL", *_NOTHING)]
-    asks = loaded(steps[at - 1]) if at > 0 else None
-    is_counted = asks == "enumerate"
-    if asks in _GOES_THROUGH:
-        if not following or following[0].opname not in _CALLED or following[0].arg != 1:
-            return None
-        del following[0]
-    expected = ["GET_ITER", "FOR_ITER", *(["UNPACK_SEQUENCE", "STORE_FAST"] if is_counted else [])]
-    if [step.opname for step in following[: len(expected)]] != expected or len(following) == len(expected):
+class Each(NamedTuple):
+    """What a loop or a comprehension goes through, one by one."""
+
+    name: str
+    """What it calls each."""
+    code: types.CodeType | None
+    """Which has the name, if that is one of its own."""
+    part: str
+    """The slice of them that it goes through, if not all."""
+    is_of_dict: bool
+    """Whether these are what stands in a dict under its keys."""
+
+
+def name_of_each(steps: list[dis.Instruction | None], at: int, end: int) -> Each | None:
+    """What a loop calls the items in turn of what is loaded there and taken of it up to the end, or of a slice of that: `for layer in
+    net.layers[1:]:`, `for i, layer in enumerate(net.layers):`, `for name, layer in net.layers.items():`."""
+    of_dict = _asked_of_dict(steps, end)
+    part, end = ("", of_dict[1]) if of_dict else _slice_at(steps, end)
+    asks, place, call = argument_of(steps, at, end) or ("", 0, end - 1)
+    goes_on = _without_nothing(steps, call + 1)
+    if asks not in ("", *_GOES_THROUGH) or not isinstance(place, int) or not goes_on or goes_on.pop(0).opname != "GET_ITER":
         return None
-    return name_set(following[len(expected)])
+    written = None
+    if goes_on and goes_on[0].opname in _CALLED:
+        makes = (step.argval for step in reversed(steps[:at]) if step is not None and isinstance(step.argval, types.CodeType))
+        written = next(makes, None)
+        if written is None or written.co_name not in _COMPREHENSIONS:
+            return None
+        # It is given the iterator.
+        goes_on = _without_nothing(instructions(written), 0)
+        begin = next((i for i, step in enumerate(goes_on) if step.opname == "FOR_ITER"), len(goes_on))
+    else:
+        begin = next((i for i, step in enumerate(goes_on) if not step.opname.startswith(_BEFORE_EACH)), len(goes_on))
+    expected = ["FOR_ITER"]
+    if asks in ("enumerate", "zip"):
+        expected += ["UNPACK_SEQUENCE", *["STORE"] * (place + (asks == "enumerate"))]
+    if of_dict and of_dict[0] == "items":
+        expected += ["UNPACK_SEQUENCE", "STORE"]
+    found, stores = goes_on[begin : begin + len(expected)], goes_on[begin + len(expected) :]
+    if [step.opname.removesuffix("_FAST").removesuffix("_DEREF") for step in found] != expected or not stores:
+        return None
+    if stores[0].opname not in ("STORE_FAST", "STORE_DEREF"):
+        return None
+    return Each(stores[0].argval, written, part, is_of_dict=of_dict is not None)
+
+
+def _asked_of_dict(steps: list[dis.Instruction | None], end: int) -> tuple[str, int] | None:
+    """Whether it is `items` or `values` that was taken last, and where that was called."""
+    asks, call = steps[end - 1], next(iter(_without_nothing(steps, end)), None)
+    if asks is None or asks.opname not in ("LOAD_ATTR", "LOAD_METHOD") or asks.argval not in ("items", "values"):
+        return None
+    return (asks.argval, steps.index(call, end) + 1) if call is not None and call.opname.startswith("CALL") and call.arg == 0 else None
+
+
+def _without_nothing(steps: Sequence[dis.Instruction | None], begin: int) -> list[dis.Instruction]:
+    """The next of the instructions, without those that do nothing by themselves."""
+    following = steps[begin : begin + KEY]
+    return [step for step in following if step is not None and step.opname not in ("PRECALL", *_NOTHING)]
+
+
+def names_of_parts(steps: list[dis.Instruction | None], end: int) -> list[str]:
+    """What the code calls the items of what was loaded before that, as it takes it apart: `first, last = net.layers`."""
+    parts = steps[end]
+    if parts is None or parts.opname != "UNPACK_SEQUENCE":
+        return []
+    names = [step.argval for step in steps[end + 1 : end + 1 + (parts.arg or 0)] if step is not None and step.opname == "STORE_FAST"]
+    return names if len(names) == parts.arg else []
+
+
+def _slice_at(steps: list[dis.Instruction | None], end: int) -> tuple[str, int]:
+    """The slice that is taken there, `[1:]`, if one is whose ends are written in it, and what comes behind it."""
+    ends: list[Any] = []
+    for now, step in enumerate(steps[end : end + KEY], end):
+        if step is not None and step.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
+            ends += [step.argval.start, step.argval.stop, step.argval.step] if isinstance(step.argval, slice) else [step.argval]
+        elif step is None or step.opname != "BUILD_SLICE":
+            is_taken = is_subscript(step) or (step is not None and step.opname == "BINARY_SLICE")
+            if not is_taken or len(ends) < 2 or not all(one is None or type(one) is int for one in ends):
+                break
+            return f"[{':'.join('' if one is None else str(one) for one in ends)}]", now + 1
+    return "", end
 
 
 def _constant_at(steps: list[dis.Instruction | None], at: int) -> tuple[str, ...]:

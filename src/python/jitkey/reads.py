@@ -18,7 +18,7 @@ import jax
 from .changing import is_settable
 from .equality import hash_of, overlooks
 from .graphs import is_graph
-from .instructions import IS_NONE, IS_THERE
+from .instructions import IS_NONE, IS_THERE, IS_TRUE
 from .likeness import LOOKED_AT, contents, is_made, is_of_fields, likeness
 from .nnx_variables import is_of_nnx, leaves_of
 from .objects import is_open
@@ -26,7 +26,7 @@ from .parameters import names_of
 from .seen import MARKED, Like, Mark, Met, Said, Seen, is_marked, items_of, marked
 from .settings import is_namespace, of_frozen_config
 from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_jitted, library_function, stored
-from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, is_only_asked, read_by
+from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, is_only_asked, is_only_tested, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .variables import is_own_function
 from .wrappers import Held, Wrapper
@@ -113,7 +113,9 @@ class Reads:
         static field or in a tuple that is static, and of which the function reads something; and in nodes for those that are equal to
         themselves once they were changed in their place."""
         numbers, names = wrapped.statics(args)
-        for given, name in [*enumerate(_parameters(wrapped, args, kwargs)[: len(args)]), *((name, name) for name in kwargs)]:
+        parameters = _parameters(wrapped, args, kwargs)[: len(args)]
+        wrapped.look_into({**dict(zip(parameters, args, strict=False)), **kwargs})
+        for given, name in [*enumerate(parameters), *((name, name) for name in kwargs)]:
             value = args[given] if isinstance(given, int) else kwargs[given]
             is_static = given in numbers or given in names
             # What is static itself is opened whole.
@@ -137,18 +139,22 @@ class Reads:
         is_container = type(value) in CONTAINERS and wrapped.items(name) is None
         if is_container and wrapped.asks(is_filled, name):
             return Seen(Mark(value), {}, ())
+        if is_container and wrapped.asks(is_only_tested, name):
+            return Seen(Mark(value), None, ((f"bool({name})", str(len(value) > 0)),))
         if (is_array(value) or is_container) and not wrapped.asks(is_held_read, name):
             if is_array(value):
                 return Seen(Mark(value), {}, ((name, f"<{type(value).__name__} {array_text(value)}>"),))
             return Seen(Mark(value), None, ((f"len({name})", str(len(value))),))
-        if is_container and isinstance(value, dict) and wrapped.asks(is_looked_up, name):
-            return Seen(marked(value, is_whole=True), {}, ((name, self._text_as_it_grows(place, value)),))
+        taken = _taken_of(wrapped, name, value)
+        if isinstance(value, dict) and (is_container or (taken or ("?",))[0] == "") and wrapped.asks(is_looked_up, name):
+            seen = self._of_object(value, tuple(path for path in taken or () if path), name, place, is_identity=True)
+            said = ((name, self._text_as_it_grows(place, value)), *seen.said)
+            return dataclasses.replace(seen, mark=marked(value, is_whole=True), said=said)
         is_kind = not (is_space or value is NOTHING or is_array(value) or is_container) and wrapped.asks(is_only_asked, name)
         if is_kind:
             # It is only asked of what class it is, or how long.
             length = ((f"len({name})", str(len(value))),) if isinstance(value, (str, tuple)) else ()
             return Seen(marked(value), {}, (self._kind(name, value, place), *length))
-        taken = _taken_of(wrapped, name, value)
         if taken is None:
             # Of a class or a module only what is taken of it can be another.
             said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
@@ -198,7 +204,7 @@ class Reads:
                 of_variables.append((_asked_as(name), named or self._text((where, path), part)))
                 # One that isn't there by its identity has no marks of its own.
                 is_marked_whole = (is_identity or path != "") and _is_marked_whole(part)
-                is_settled = is_settled and (is_marked_whole or not _can_change(part)) and not path.endswith(("__len__", IS_THERE))
+                is_settled = is_settled and (is_marked_whole or not _can_change(part)) and not path.endswith(("__len__", IS_THERE, IS_TRUE))
         if len(variables) > 1:
             # What is changed in one step isn't said for each layer.
             if len(self._together) >= PLACES:
@@ -254,7 +260,7 @@ def _asked_as(name: str) -> str:
     held, _, asked = name.rpartition(".")
     if asked == IS_THERE and (found := _KEYED.fullmatch(held)):
         return f"{found[2]} in {found[1]}"
-    return {IS_NONE: f"{held}{IS_NONE}", "__len__": f"len({held})", "__class__": f"type({held})"}.get(asked, name)
+    return {IS_NONE: f"{held}{IS_NONE}", IS_TRUE: f"bool({held})", "__len__": f"len({held})", "__class__": f"type({held})"}.get(asked, name)
 
 
 def _taken_of(wrapped: Wrapper, name: str, value: Any) -> tuple[str, ...] | None:

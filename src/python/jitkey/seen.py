@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from .nnx_variables import in_variable, is_of_nnx, is_variable, parts_of
-from .settings import is_namespace, of_config, of_namespace, setting
+from .settings import asked_in, is_namespace, of_namespace, setting
 from .source import NOTHING, held_by, of_class
 from .texts import CONTAINERS, is_plain
 
 EACH_TIME = 4096
 """So many bytes of an array are looked at in each call."""
+
+_FIELD = type(vars(collections.namedtuple("Field", "it"))["it"])
+"""How the class of a namedtuple has what gives an item by its name."""
 
 MARKED, LEVELS = 512, 8
 """So much in a container is marked, with what is in that, so deep."""
@@ -38,19 +41,25 @@ def _held_as(value: Any, attribute: str) -> Any:
     if is_namespace(value):
         return of_namespace(value, attribute)
     held = held_by(value)
+    if issubclass(type(value), tuple) and type(field := of_class(type(value), attribute)) is _FIELD:
+        return field.__get__(value)
     if held is None or attribute in held:
         return NOTHING if held is None else held[attribute]
-    config = of_config(value)
-    if config is not None:
-        return setting(config, attribute)
     found = of_class(type(value), attribute)
-    return found if is_plain(found) else NOTHING
+    if found is not NOTHING:
+        return found if is_plain(found) else NOTHING
+    if issubclass(type(value), dict):
+        # One that gives its items as attributes.
+        gives = of_class(type(value), "__getattr__") is not NOTHING
+        return dict.get(value, attribute, NOTHING) if gives else NOTHING
+    config = asked_in(value, "__getattr__")
+    return NOTHING if config is None else setting(config, attribute)
 
 
 def _item(value: Any, key: Any) -> Any:
     if isinstance(value, dict) and type(value).__getitem__ is dict.__getitem__:
         return dict.get(value, key, NOTHING)
-    config = of_config(value)
+    config = asked_in(value, "__getitem__")
     if config is not None:
         return setting(config, key)
     is_there = type(value) in (list, tuple, collections.deque) and type(key) is int and -len(value) <= key < len(value)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import types
+import weakref
 from typing import Any
 
-from .source import NOTHING, held_by, is_of_the_program, of_class, stored
+from .instructions import instructions
+from .source import NOTHING, body, held_by, is_of_program, is_of_the_program, of_class, stored
 
 _CONFIGS = {
     ("absl", "FlagValues"): "__flags",
+    ("collections", "UserDict"): "data",
     ("ml_collections", "ConfigDict"): "_fields",
     ("omegaconf", "DictConfig"): "_content",
 }
@@ -27,6 +30,29 @@ def of_config(value: Any) -> dict[Any, Any] | None:
     place = next((place for place in places if place is not None), None)
     inside = None if place is None else held.get(place)
     return inside if type(inside) is dict else None
+
+
+_named_in: weakref.WeakKeyDictionary[type, dict[str, frozenset[str]]] = weakref.WeakKeyDictionary()
+
+
+def asked_in(value: Any, way: str) -> dict[Any, Any] | None:
+    """The dict in which an object has what it is asked for by `__getattr__` or `__getitem__`: a library's config, or one of the program's
+    whose method names just one dict that it holds; None of anything else."""
+    config = of_config(value)
+    if config is not None:
+        return config
+    made = type(value)
+    asked = of_class(made, way)
+    if asked is NOTHING:
+        return None
+    known = _named_in.setdefault(made, {})
+    if way not in known:
+        written = getattr(body(asked), "__code__", None)
+        is_own = isinstance(written, types.CodeType) and is_of_program(written.co_filename)
+        known[way] = frozenset(step.argval for step in instructions(written) if type(step.argval) is str) if is_own else frozenset()
+    held = held_by(value) or {}
+    inside = [held[name] for name in known[way] if type(held.get(name)) is dict]
+    return inside[0] if len(inside) == 1 else None
 
 
 def of_frozen_config(value: Any) -> dict[Any, Any] | None:

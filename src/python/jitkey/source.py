@@ -35,6 +35,9 @@ def held_by(value: Any) -> dict[str, Any] | None:
         held = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return _in_slots(value) or None
+    if type(held) is not dict and issubclass(type(held), dict):
+        # A dict that is its own: `self.__dict__ = self`.
+        held = dict.copy(held)
     return (held or _in_slots(value) or held) if type(held) is dict else None
 
 

@@ -6,6 +6,7 @@ import ast
 import collections
 import dis
 import functools
+import itertools
 import re
 import types
 import weakref
@@ -16,6 +17,8 @@ from .instructions import (
     FORMS,
     IS_NONE,
     IS_THERE,
+    IS_TRUE,
+    Each,
     argument_of,
     asked_of,
     bases_asked,
@@ -31,10 +34,12 @@ from .instructions import (
     is_given_to_a_callback,
     is_set,
     is_subscript,
+    is_tested,
     loaded,
     looked_for,
     name_of_each,
     name_set,
+    names_of_parts,
     own_loaded,
     sets_an_item,
     takes_its_form,
@@ -46,7 +51,7 @@ from .texts import CONTAINERS, is_array, is_plain
 DEPTH = 3
 """So many attributes and items of each other are followed."""
 
-_ASKED = (IS_NONE, IS_THERE, ".__class__", ".__len__")
+_ASKED = (IS_NONE, IS_THERE, IS_TRUE, ".__class__", ".__len__")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
 
 OBJECTS = 64
@@ -70,8 +75,14 @@ CALLED_BACK = " called back"
 EACH = "[*]"
 """The item that stands for all those that a loop goes through."""
 
+_SLICED = re.compile(r"(.*)\[(-?\d*(?::-?\d*)+)\]", re.DOTALL)
+"""A path that ends in a slice."""
+
 _WRITES = frozenset({"add", "append", "clear", "discard", "extend", "insert", "remove", "update"})
 """The methods of containers that return nothing of them."""
+
+_ALL = frozenset({"items", "keys", "values"})
+"""The methods of dicts that return all of them."""
 
 _FILLS = _WRITES | {"appendleft", "extendleft", "pop", "popitem", "popleft", "setdefault"}
 """The methods that change containers."""
@@ -176,6 +187,11 @@ def is_only_asked(written: frozenset[types.CodeType], name: str) -> bool:
     return asked != [] and all(asked)
 
 
+def is_only_tested(written: frozenset[types.CodeType], name: str) -> bool:
+    """Whether the code asks of what it calls so only whether there is anything in it."""
+    return all(loaded(steps[at]) == name and is_tested(steps[at + 1]) for steps, at in _loads(written, name))
+
+
 def is_filled(written: frozenset[types.CodeType], name: str) -> bool:
     """Whether the code itself adds to the container that it calls so: a memory, or a log of its traces."""
     return any(sets_an_item(steps[at + 1 :]) or _attribute(steps[at + 1]) in _FILLS for steps, at in _loads(written, name))
@@ -222,10 +238,11 @@ def items(written: frozenset[types.CodeType], name: str, callees: Callees = type
     taken = {path for path in taken if not _is_own(path, own)}
     found = _without_questions({path for path in taken if path.startswith("[")})
     items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
-    others = {path for path in taken if not path.startswith("[") and not path.endswith(f".{CALL}")}
-    if others == {""} and any(EACH in path for path in items_taken):
+    others = {"" if path in _ALL else path for path in taken if not path.startswith("[") and not path.endswith(f".{CALL}")}
+    of_objects = sorted(path for path in items_taken if "." in path)
+    if others == {""} and of_objects:
         # All of it is read, and of the objects in it what is taken of them.
-        return ("", *sorted(path for path in items_taken if "." in path))
+        return ("", *of_objects)
     return tuple(sorted(items_taken)) if others <= _WRITES | {"get"} else None
 
 
@@ -254,6 +271,40 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met, *, is_part: bool = Fal
     methods or properties are the program's, what these take is among them, so often in each other, and its class; of its own methods, if
     it is itself part of something, so that nobody knew its class. What is met on the way is added to `met`."""
     found: dict[str, Any] = {}
+    collections.deque(_looked_into(value, paths, met, found, is_part=is_part), maxlen=0)
+    return found
+
+
+def functions_behind(value: Any, written: types.CodeType, name: str, callees: Callees = types.MappingProxyType({})) -> list[Any]:
+    """The program's functions that the code can call of an object or of what is in a container, which it calls so: methods, those of what
+    the object holds, and functions that it holds."""
+    codes = frozenset([written])
+    if type(value) in (*CONTAINERS, tuple):
+        paths = items(codes, name, callees) or ()
+    else:
+        paths = (*attributes(codes, type(value), name, callees), *([CALL] if _is_taken_whole(written, name, callees) else []))
+    found: dict[str, Any] = {}
+    methods = [method_of(type(part), one) for part, names in _looked_into(value, paths, {}, found, is_part=True) for one in names]
+    return [*methods, *found.values()]
+
+
+def _is_taken_whole(written: types.CodeType, name: str, callees: Callees) -> bool:
+    """Whether the code calls what it calls so, or hands it on to what can call it."""
+    return any("" in _taken_of(one, frozenset([name]), callees) for one in _all_in(written, name))
+
+
+def _all_in(written: types.CodeType, name: str) -> list[types.CodeType]:
+    """The code, and that of the functions in it that have the name from around."""
+    found = [written]
+    for one in found:
+        found += [part for part in functions_in(one) if name not in _params(part)]
+    return found
+
+
+def _looked_into(
+    value: Any, paths: tuple[str, ...], met: Met, found: dict[str, Any], *, is_part: bool
+) -> Iterator[tuple[Any, frozenset[str]]]:
+    """Adds to what is found; the objects whose methods are looked into, with the names of these."""
     left: list[tuple[Any, str, tuple[str, ...], Met]] = [(value, "", paths, met)]
     looked_into: set[tuple[int, frozenset[str]]] = set()
     gone_through: set[tuple[int, str]] = set()
@@ -267,10 +318,10 @@ def read_by(value: Any, paths: tuple[str, ...], met: Met, *, is_part: bool = Fal
             key = id(part), frozenset(names)
             if key not in looked_into and len(looked_into) < METHODS:
                 looked_into.add(key)
+                yield part, key[1]
                 left.append((part, path, _taken_by_methods(type(part), key[1]), here))
                 if path:
                     found[f"{path}.__class__"] = type(part).__qualname__
-    return found
 
 
 def _read(
@@ -294,7 +345,8 @@ def _read(
                     path = called.removeprefix(".")
                 break
             held = inside(part, name, is_item=is_item)
-            is_whole = i + 1 == len(steps) and type(held) in CONTAINERS
+            # A method of a container looks at all of it.
+            is_whole = type(held) in CONTAINERS and (i + 1 == len(steps) or not steps[i + 1][0])
             if is_whole or (is_item, name) not in here:
                 here[is_item, name] = marked(held, is_whole=is_whole), here.get((is_item, name), (None, {}))[1]
             holder, here = here, here[is_item, name][1]
@@ -310,6 +362,8 @@ def _read(
                 part = ABSENT
             elif not is_item and name == IS_NONE:
                 part = part is None
+            elif not is_item and name == IS_TRUE:
+                part, path = (len(part) > 0, path) if type(part) in (*CONTAINERS, tuple) else (part, inner)
             elif not is_item and name == "__class__":
                 part = type(part).__qualname__
             elif not is_item and name == "__len__" and is_array(part):
@@ -335,16 +389,21 @@ def _of_each(value: Any, paths: Iterable[str], gone_through: set[tuple[int, str]
     none twice, and so many in all."""
     for path in paths:
         holder, is_each, behind = path.partition(EACH)
+        sliced = _SLICED.fullmatch(holder)
+        holder, ends = (sliced[1], sliced[2].split(":")) if sliced else (holder, [])
         items = at(value, holder) if is_each else ()
         if not is_each:
             yield path
-        elif type(items) in (list, tuple):
-            for i, item in enumerate(items[:METHODS]):
-                is_one = type(item) in (list, tuple) if behind.startswith("[") else is_of_the_program(type(item))
+        elif type(items) in (dict, list, tuple) and (type(items) is not dict or not ends):
+            # Each has its own place in all of it.
+            taken = range(len(items))[slice(*(int(end) if end else None for end in ends))] if ends else ()
+            held = items.items() if type(items) is dict else ((i, items[i]) for i in taken) if ends else enumerate(items)
+            for i, item in itertools.islice(held, METHODS):
+                is_one = type(item) in (dict, list, tuple) if behind.startswith("[") else is_of_the_program(type(item))
                 key = id(item), behind
-                if is_one and key not in gone_through and len(gone_through) < OBJECTS:
+                if is_one and type(i) in (int, str) and key not in gone_through and len(gone_through) < OBJECTS:
                     gone_through.add(key)
-                    yield from _of_each(value, [f"{holder}[{i}]{behind}"], gone_through)
+                    yield from _of_each(value, [f"{holder}[{i!r}]{behind}"], gone_through)
 
 
 def _is_programs(made: type, name: str) -> bool:
@@ -446,7 +505,7 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
         if is_inside and is_given_to_a_callback(steps, at) and not is_called_as_a_method(steps[end - 1]):
             taken |= {*(found - {path}), f"{path}.{CALLED_BACK}"}
             continue
-        if is_inside and (attribute := asked_of(steps, at, end)) is not None:
+        if is_inside and (attribute := asked_of(steps, at, end) or (IS_TRUE if is_tested(steps[end]) else None)) is not None:
             taken |= {*(found - {path}), f"{path}.{attribute}"}
             continue
         inner = _taken_by_callee(steps, at, end, callees, (written, *above)) if path in found or not path else None
@@ -460,16 +519,31 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
         if path.endswith(EACH):
             # That it is another one is known of that which has it.
             found.discard(path)
-        each = name_of_each(steps, at, end)
-        if each is not None and named.get(each, EACH).endswith(EACH):
-            named[each] = f"{path}{EACH}"
-            given.add(each)
+        if (each := name_of_each(steps, at, end)) is not None:
+            of_each = _path_of_each(path, each)
+            if each.code is None and named.get(each.name, EACH).endswith(EACH):
+                named[each.name] = of_each
+                given.add(each.name)
+            if len(above) <= DEPTH:
+                # A comprehension of its own has the name, or a function that is made in the loop.
+                within = [part for part in functions_in(each.code or written) if each.name in part.co_freevars]
+                within += [each.code] if each.code else []
+                inner_paths = [one for part in within for one in _taken_of(part, frozenset([each.name]), callees, (written, *above))]
+                taken.update(_within(of_each, one) for one in inner_paths if one)
+        for i, part in enumerate(names_of_parts(steps, end)):
+            if times[part] == 1 and part not in named:
+                named[part] = f"{path}[{i}]"
         name = name_set(steps[end])
         if name is not None and times[name] == 1 and name not in named:
             named[name] = path
             found.discard(path)
         taken |= found
     return taken
+
+
+def _path_of_each(path: str, each: Each) -> str:
+    """That of each of what a loop goes through which takes that of what has them: of a dict its values are taken."""
+    return f"{path.rpartition('.')[0] if each.is_of_dict else path}{each.part}{EACH}"
 
 
 def _within(path: str, inner: str) -> str:
@@ -508,8 +582,8 @@ def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         if (held := loaded(step)) is None or held not in named:
             continue
         _, path, end = _taken_from(steps, at + 1, named[held])
-        if (each := name_of_each(steps, at, end)) is not None and each not in holders:
-            named[each] = f"{path}{EACH}"
+        if (each := name_of_each(steps, at, end)) is not None and each.code is None and each.name not in holders:
+            named[each.name] = _path_of_each(path, each)
         is_in_place = is_copy(steps[at + 1])
         around = [named[held]] if named[held] else []
         names = [*around]
@@ -550,6 +624,10 @@ def _taken_from(steps: list[dis.Instruction | None], at: int, path: str) -> tupl
             path, at = called, at + 1
         elif key is not None and is_subscript(steps[at + 1]):
             path, at = f"{path}[{key!r}]", at + 2
+        elif loaded(now) is not None and is_subscript(steps[at + 1]) and EACH not in path:
+            # All of it is read, and of each of these what is taken of it.
+            taken.add(whole or "")
+            path, at = f"{path}{EACH}", at + 2
         else:
             # What is set in it, or added to, is the body's own.
             whole = None if key is not None and is_set(steps[at + 1]) else whole

@@ -7,6 +7,7 @@ import functools
 import itertools
 import types
 import weakref
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
 from .instructions import (
@@ -33,8 +34,11 @@ from .source import (
     library_function,
     own_name,
 )
-from .taken import DEPTH, method_of
+from .taken import DEPTH, functions_behind, method_of
 from .texts import CONTAINERS, is_array, is_plain
+
+OBJECTS = 16
+"""So many things in a container are told apart by their classes."""
 
 READERS, VARIABLES = 64, 64
 """So many functions that a function reads are looked into for what they read, and so many variables are known of all of them."""
@@ -52,26 +56,31 @@ class Variable:
 class Variables:
     """What the Python function under a call reads by its name, of what is around it and of its module, and doesn't set itself, and what
     the program's functions read that it reads so: values that can be told from other ones, these functions among them, and no modules,
-    nor what libraries define. One of another module, or around another function, has the name of that before its own."""
+    nor what libraries define. One of another module, or around another function, has the name of that before its own. What it calls of
+    the objects that it is `given`, by its parameters, reads as well, and so does what it was known to call `before`."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(
+        self, function: Any, given: Mapping[str, Any] = types.MappingProxyType({}), before: Iterable[types.FunctionType] = ()
+    ) -> None:
         self.names: tuple[str, ...] = ()
         self.of: dict[str, Variable] = {}
         self.callees: dict[types.CodeType, dict[str, types.CodeType]] = {}
         """The functions of the program that each calls by a name."""
         self._places: list[tuple[weakref.ref[types.FunctionType], str | int]] = []
         """The functions that have them, with the names of those of their modules and the numbers of the cells of others."""
-        inner, made = body(function), None
+        self.readers: list[weakref.ref[types.FunctionType]] = []
+        inner, holder = body(function), None
         if type(function) is types.MethodType:
             holder = function.__self__
-            made = holder if isinstance(holder, type) else type(holder)
         if type(inner) is not types.FunctionType:
             # An object that is called.
-            inner, made = method_of(type(inner), "__call__"), type(inner)
+            inner, holder = method_of(type(inner), "__call__"), inner
         if inner is None or not is_program(inner.__code__):
             return
         numbers: dict[str, list[int]] = {}
-        for reader in _readers(inner, made):
+        readers = _readers(inner, holder, given, before)
+        self.readers = [weakref.ref(reader) for reader in readers]
+        for reader in readers:
             names = _names_in(reader.__code__)
             module = "" if reader.__globals__ is inner.__globals__ else f"{reader.__module__.rpartition('.')[2]}."
             around = "" if reader is inner else f"{reader.__name__}."
@@ -116,10 +125,14 @@ class Variables:
         return values
 
 
-def _readers(function: types.FunctionType, made: type | None) -> list[types.FunctionType]:
-    """A function, the program's functions that it reads by their names, and these, but for what is only given to a callback; and the
-    methods of their classes that they name: of `made`, if it is a method of that."""
-    found = [function]
+def _readers(
+    function: types.FunctionType, owner: Any, given: Mapping[str, Any], before: Iterable[types.FunctionType]
+) -> list[types.FunctionType]:
+    """A function, the program's functions that it reads by their names, and these, but for what is only given to a callback; the methods
+    of their classes that they name, of the owner's, if it is a method of that; and what they call of the objects that they have. What is
+    given has the same name, mostly, where it is handed on."""
+    found = [function, *(one for one in before if one is not function)]
+    made = owner if owner is None or isinstance(owner, type) else type(owner)
     for reader in found:
         names, held = _names_in(reader.__code__), closed_over(reader)
         read: list[Any] = [reader.__globals__.get(name) for name in sorted(names.of_module - names.later)]
@@ -128,10 +141,35 @@ def _readers(function: types.FunctionType, made: type | None) -> list[types.Func
         holder = made if reader is function and made is not None else _class_of(reader)
         if holder is not None:
             read += [method_of(holder, name) for name in sorted(names.attributes)]
+        objects = {name: held.get(name, reader.__globals__.get(name)) for name in sorted((names.of_module | names.around) - names.later)}
+        parameters = reader.__code__.co_varnames[: reader.__code__.co_argcount + reader.__code__.co_kwonlyargcount]
+        objects |= {name: given[name] for name in parameters if name in given}
+        if reader is function and made is not None:
+            objects |= dict.fromkeys(parameters[:1], owner)
+        for name, value in objects.items():
+            read += _called_of(value, name, reader.__code__)
         for inner in map(body, read):
             if is_own_function(inner) and not any(inner is one for one in found) and len(found) < READERS:
                 found.append(inner)
     return found
+
+
+def _called_of(value: Any, name: str, written: types.CodeType) -> list[Any]:
+    """The functions that code can call of an object of the program's, or of those in a container, that it has by that name; itself, if it
+    is one."""
+    is_object = not is_namespace(value) and is_of_the_program(type(value))
+    return functions_behind(value, written, name) if is_object or type(value) in (*CONTAINERS, tuple) else [value]
+
+
+def kind_of(value: Any) -> Any:
+    """What is the same for things of which code can call the same functions of the program's; None of what has none."""
+    if type(value) in (dict, list, tuple):
+        kinds = tuple(map(kind_of, itertools.islice(value.values() if type(value) is dict else value, OBJECTS)))
+        return kinds if any(kinds) else None
+    inner = body(value)
+    if is_own_function(inner):
+        return inner.__code__
+    return type(value) if not is_namespace(value) and is_of_the_program(type(value)) else None
 
 
 def _of_namespace(value: Any, path: tuple[str, ...]) -> Any:
@@ -231,8 +269,8 @@ def _names_in(written: types.CodeType) -> _Names:
             elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and at > 0 and first is not None and own_loaded(steps[at - 1]) == first:
                 attributes.add(step.argval)
         attributes |= bases_asked(one)
-    # What is in a cell of its own is none from around.
-    around = around.intersection(written.co_freevars)
+    # What is in a cell of its own is none from around, and by its class it finds that of its bases.
+    around = around.intersection(written.co_freevars) - {"__class__"}
     return _Names(
         frozenset(of_module - set_there), frozenset(around - set_around), frozenset(later - now), frozenset(attributes), frozenset(paths)
     )

@@ -8,7 +8,7 @@ import functools
 import json
 import types
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -42,7 +42,7 @@ from .source import (
     written_at,
 )
 from .taken import attributes, items
-from .variables import Variables
+from .variables import Variables, kind_of
 
 LOOKS = 256
 """So often a function is looked into again since one that it calls is another."""
@@ -97,6 +97,10 @@ class Wrapper:
     """What its fast path holds."""
     known_items: dict[str, tuple[str, ...] | None] = dataclasses.field(default_factory=dict)
     known_answers: dict[tuple[str, str], bool] = dataclasses.field(default_factory=dict)
+    given: set[tuple[str, Any]] = dataclasses.field(default_factory=set)
+    """What it was given of which it can call something, by its parameters."""
+    callees: list[weakref.ref[types.FunctionType]] = dataclasses.field(default_factory=list)
+    """What it calls of these, and what that calls."""
     looks: int = 0
     """How often it was looked for what functions read that had taken the places of others."""
 
@@ -165,12 +169,22 @@ class Wrapper:
         """What the function reads by name."""
         return Variables(self.function())
 
-    def look_again(self) -> bool:
+    def look_into(self, given: dict[str, Any]) -> None:
+        """Looks for what it reads by way of what it is given, by its parameters, if it wasn't given such things before."""
+        kinds = {(name, kind) for name, value in given.items() if (kind := kind_of(value)) is not None}
+        if not kinds <= self.given:
+            self.given |= kinds
+            before = self.variables.readers
+            self.look_again(given)
+            self.callees += [reader for reader in self.variables.readers if reader not in before]
+
+    def look_again(self, given: Mapping[str, Any] = types.MappingProxyType({})) -> bool:
         """Looks for what the functions read that have taken the places of others; not if that was done too often."""
         self.looks += 1
         if self.looks > LOOKS:
             return False
-        before, self.variables = self.variables, Variables(self.function())
+        called = [reader for held in self.callees if (reader := held()) is not None]
+        before, self.variables = self.variables, Variables(self.function(), given, called)
         for name, variable in before.of.items():
             if variable != self.variables.of.get(name):
                 self.seen.pop(name, None)
