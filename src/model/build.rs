@@ -446,7 +446,7 @@ fn scalar_type(library: &str, name: &str) -> Option<Dtype> {
 }
 
 /// The number that a scalar of that dtype holds.
-fn rounded(dtype: Dtype, value: f64) -> f64 {
+pub(super) fn rounded(dtype: Dtype, value: f64) -> f64 {
     let bits = match dtype.name() {
         "f32" | "c64" => 24,
         "f16" => 11,

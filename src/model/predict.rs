@@ -357,13 +357,15 @@ impl<'c> Simulation<'c> {
         }
         let mut ambient = match call.thread {
             Thread::Main => Ambient::of(&self.case.context, &call.context, self.profile, &self.names)?,
-            // A flag is set for the process, but for those that a context manager sets as well, which holds for its thread.
+            // A flag is set for the process, but for those that a context manager sets as well, which holds for its thread; and which
+            // kinds of context there are is a matter of the process.
             Thread::Other => {
                 let shared = |context: &Context| {
                     let is_the_threads = |name: &str| matches!(name, "jax_debug_nans" | "jax_debug_infs");
                     let flags = context.flags.iter().filter(|(name, _)| !is_the_threads(name));
                     let flags = flags.map(|(name, value)| (name.clone(), value.clone())).collect();
-                    Context { flags, persistent_cache: context.persistent_cache, ..Context::default() }
+                    let (persistent_cache, contexts_made) = (context.persistent_cache, context.contexts_made);
+                    Context { flags, persistent_cache, contexts_made, ..Context::default() }
                 };
                 Ambient::of(&shared(&self.case.context), &shared(&call.context), self.profile, &self.names)?
             }

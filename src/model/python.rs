@@ -12,6 +12,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use super::array_equality::arrays_equal;
+use super::build::rounded;
 use super::flatten::{Flat, Flattening, flatten};
 use super::number::Number;
 use super::object::{Kind, Obj, PARTITIONED, Raised};
@@ -135,8 +136,8 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
         // `numerator_as_decimal`).
         return Err(Raised::new("TypeError"));
     }
-    if let (Some(a), Some(b)) = (Number::of(a), Number::of(b)) {
-        return Ok(a.equal(b));
+    if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
+        return Ok(as_beside(a, b).unwrap_or(x).equal(as_beside(b, a).unwrap_or(y)));
     }
     match (&**a, &**b) {
         (Kind::Array(object), _) | (_, Kind::Array(object)) if is_converted(object) => Ok(is(a, b)),
@@ -215,6 +216,18 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
             all_equal(f.iter().zip(g).map(|((_, a), (_, b))| (a, b)), one.ways.dataclasses_compare_tuples)
         }
         _ => Ok(is(a, b)),
+    }
+}
+
+/// What a number of Python's is taken for where it is compared with a scalar of NumPy's: since NumPy 2 one of that dtype (NEP 50). Its
+/// hash is that of the number, so that this shows only where hashes aren't compared first.
+fn as_beside(number: &Obj, other: &Obj) -> Option<Number> {
+    let Kind::NumpyScalar(dtype, _) = **other else { return None };
+    let is_narrow = matches!(dtype.name(), "f16" | "f32" | "c64");
+    match **number {
+        Kind::Float(value) if is_narrow => Some(Number::Float(rounded(dtype, value))),
+        Kind::Complex(re, im) if is_narrow => Some(Number::Complex(rounded(dtype, re), rounded(dtype, im))),
+        _ => None,
     }
 }
 
@@ -424,7 +437,11 @@ pub fn hash(obj: &Obj) -> Result<u64, Raised> {
                 HashPolicy::Identity => identity_hash(obj).hash(&mut hasher),
                 HashPolicy::Value => return hash(&value.borrow()),
                 HashPolicy::Constant => return hash(&Rc::new(Kind::Int(7.into()))),
-                HashPolicy::Chosen => return hash(&Rc::new(Kind::Int(chosen.get().into()))),
+                // As it is, unless it is too long for a machine word (`Objects/typeobject.c`, `slot_tp_hash`); -1 is kept for errors.
+                HashPolicy::Chosen => match chosen.get() {
+                    -1 => i128::from(-2_i64).hash(&mut hasher),
+                    chosen => i128::from(chosen).hash(&mut hasher),
+                },
                 HashPolicy::None => return Err(Raised::new("TypeError")),
                 HashPolicy::Raises => return Err(Raised::new("RuntimeError")),
             }
