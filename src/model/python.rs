@@ -223,10 +223,19 @@ pub fn equal(a: &Obj, b: &Obj) -> Result<bool, Raised> {
 /// hash is that of the number, so that this shows only where hashes aren't compared first.
 fn as_beside(number: &Obj, other: &Obj) -> Option<Number> {
     let Kind::NumpyScalar(dtype, _) = **other else { return None };
-    let is_narrow = matches!(dtype.name(), "f16" | "f32" | "c64");
+    let narrow = |value: f64| match dtype.name() {
+        "f32" | "c64" => f64::from(value as f32),
+        "f16" if value.abs() >= 65520.0 => f64::INFINITY.copysign(value),
+        // The distance of what is subnormal.
+        "f16" if value.abs() < 2_f64.powi(-14) => (value * 2_f64.powi(24)).round_ties_even() / 2_f64.powi(24),
+        "f16" => rounded(dtype, value),
+        _ => value,
+    };
     match **number {
-        Kind::Float(value) if is_narrow => Some(Number::Float(rounded(dtype, value))),
-        Kind::Complex(re, im) if is_narrow => Some(Number::Complex(rounded(dtype, re), rounded(dtype, im))),
+        _ if !matches!(dtype.name(), "f16" | "f32" | "c64") => None,
+        Kind::Float(value) => Some(Number::Float(narrow(value))),
+        Kind::Int(value) => Some(Number::Float(narrow(value.get() as f64))),
+        Kind::Complex(re, im) => Some(Number::Complex(narrow(re), narrow(im))),
         _ => None,
     }
 }

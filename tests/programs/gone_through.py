@@ -186,6 +186,9 @@ for function in (of_slice, of_zip, of_comprehension, of_closure):
 gates[0].scale = 5.0
 of_slice(x)
 
+heads = [Gate(1.0), Gate(2.0)]
+for head in heads:
+    head.calls = 0
 named, sizes = {"in": Gate(1.0), "out": Gate(2.0)}, {"sizes": {"wide": 1.0}}
 
 
@@ -197,10 +200,16 @@ def of_values(x):
 
 
 @jax.jit
-def of_names(x):
-    for name in ("in", "out"):
-        x = x * named[name].scale
+def of_places(x):
+    for i in range(len(heads)):
+        heads[i].calls = heads[i].calls + 1
+        x = x * heads[i].scale
     return x
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def of_one_of_them(x, name):
+    return x * named[name].scale
 
 
 @jax.jit
@@ -214,10 +223,12 @@ def of_items(x):
     return x * sum(size for _, size in sizes["sizes"].items())
 
 
-for function in (of_values, of_names, of_parts, of_items):
+of_one = functools.partial(of_one_of_them, name="in")
+for function in (of_values, of_places, of_parts, of_items, of_one):
     function(x)
-named["out"].scale = stack[0].scale = sizes["sizes"]["wide"] = 3.5
+of_places(jnp.ones(4))
+named["out"].scale = stack[0].scale = sizes["sizes"]["wide"] = heads[1].scale = 3.5
 # Nothing takes it.
 stack[1].scale = 9.5
-for function in (of_values, of_names, of_parts, of_items):
+for function in (of_values, of_places, of_parts, of_items, of_one):
     function(x)

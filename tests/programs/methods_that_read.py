@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-RATE = SCALE = GAIN = MORE = DEEP = NOISE = FEED = EPOCH = 1.0
+RATE = SCALE = GAIN = MORE = DEEP = NOISE = FEED = EPOCH = BIAS = COEF = 1.0
 
 
 class Deep:
@@ -143,3 +143,50 @@ own.seen.clear()
 history.clear()
 of_own(x)
 of_history(x)
+
+
+class Head:
+    def forward(self, x):
+        return self.scaled(x)
+
+    def scaled(self, x):
+        return x + BIAS
+
+
+class Last(Head):
+    def forward(self, x):
+        return super().forward(x) * self.by
+
+
+class Agent:
+    def __init__(self):
+        self.net, self.mode = Last(), "train"
+        self.net.by = 1.0
+
+    @property
+    def training(self):
+        return self.mode == "train"
+
+    def scaled(self, x):
+        return x * COEF
+
+    def act(self, x):
+        return self.net.forward(x) if self.training else -x
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def of_net(self, x):
+    return self.net.forward(x)
+
+
+agent = Agent()
+of_agent = jax.jit(lambda x: agent.act(x))
+of_agent(x)
+of_net(agent, x)
+COEF = 2.0
+# It isn't called, though another object's method of that name is.
+of_net(agent, x)
+of_agent(x)
+BIAS = 2.0
+agent.mode = "eval"
+of_agent(x)

@@ -329,7 +329,7 @@ def test_what_a_loop_goes_through_is_asked_of_each():
         first, last = it.ends
         return last(first.forward(x))
 
-    of_parts = {"layers[*].__call__", "heads[*].scale", "blocks[*].__call__", "ends[0].forward", "ends[0].forward.__call__"}
+    of_parts = {"layers[*].__call__", "heads[*].scale", "blocks[:][*].__call__", "ends[0].forward", "ends[0].forward.__call__"}
     whole = {"layers.values", "layers.values.__call__", "heads.items", "heads.items.__call__", "blocks", "ends"}
     assert attributes(frozenset([of_dict.__code__]), object, "it") == whole | of_parts | {"ends[1]", "ends[1].__call__"}
 

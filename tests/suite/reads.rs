@@ -396,10 +396,10 @@ fn what_a_loop_goes_through_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &st
         changed("call 31 of of_zip", "gates[1].scale: 4.0 was 2.0"),
         changed("call 32 of of_comprehension", "gates[1].scale: 4.0 was 2.0"),
         changed("call 33 of of_closure", "gates[1].scale: 4.0 was 2.0"),
-        changed("call 39 of of_values", "named['out'].scale: 3.5 was 2.0"),
-        changed("call 40 of of_names", "named['out'].scale: 3.5 was 2.0"),
-        changed("call 41 of of_parts", "stack[0].scale: 3.5 was 9.0"),
-        changed("call 42 of of_items", "sizes['sizes']: {'wide': 3.5} was {'wide': 1.0}"),
+        changed("call 41 of of_values", "named['out'].scale: 3.5 was 2.0"),
+        changed("call 42 of of_places", "heads[1].scale: 3.5 was 2.0"),
+        changed("call 43 of of_parts", "stack[0].scale: 3.5 was 9.0"),
+        changed("call 44 of of_items", "sizes['sizes']: {'wide': 3.5} was {'wide': 1.0}"),
     ];
     assert_eq!(patterns("gone_through", version), expected);
 }
@@ -420,6 +420,8 @@ fn what_a_method_reads_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
         changed("call 17 of step", "FEED: 2.0 was 1.0"),
         changed("call 23 of scaled", "bool(self.seen): False was True"),
         changed("call 24 of <lambda>", "bool(history): False was True"),
+        changed("call 29 of <lambda>", "agent.mode: 'eval' was 'train'"),
+        changed("call 29 of <lambda>", "BIAS: 2.0 was 1.0"),
     ];
     assert_eq!(patterns("methods_that_read", version), expected);
 }

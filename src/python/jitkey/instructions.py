@@ -194,6 +194,8 @@ def _length_of_name(steps: list[dis.Instruction], at: int) -> int:
     for count, step in enumerate(steps[at + 1 : at + 1 + ARGUMENTS]):
         if _jumps(step):
             return 0
+        if depth < 0 or step.opname.startswith("STORE_"):
+            return 0
         if step.opname.startswith("CALL") and (step.arg or 0) + ("KW" in step.opname) == depth:
             return count
         depth += dis.stack_effect(step.opcode, step.arg) if step.opname not in ("PUSH_NULL", "PRECALL") else 0
@@ -347,7 +349,9 @@ def argument_of(steps: list[dis.Instruction | None], at: int, end: int) -> tuple
                 place = given - depth
                 named = place - (given - len(keywords))
                 name = _called_before([one for one in steps[:at] if one is not None], place)
-                return None if name is None else (name, keywords[named] if named >= 0 else place, now)
+                if name is None or named >= len(keywords):
+                    return None
+                return name, keywords[named] if named >= 0 else place, now
             # With it goes what is called, which has two places from Python 3.11 on, and what it returns comes.
             depth -= given + (step.opname in ("CALL", "CALL_KW"))
             keywords = ()
@@ -471,6 +475,8 @@ def _taken_by(step: dis.Instruction) -> int:
     """So many values an instruction takes, at most."""
     if step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD", "UNARY")):
         return 1
+    if step.opname.startswith("LOAD_SUPER"):
+        return 3
     if step.opname.startswith(("LOAD_", "PUSH_NULL", *_NOTHING)):
         return 0
     if step.opname.startswith(("BINARY_", "COMPARE_OP", "IS_OP", "CONTAINS_OP")):

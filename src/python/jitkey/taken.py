@@ -119,7 +119,7 @@ def attributes(
             own |= _set_by(one, holders)
         for attribute in _taken_of(one, holders, callees) - found:
             found.add(attribute)
-            method = _method(made, attribute or "__call__")
+            method = _method(made, attribute.removesuffix(f".{IS_TRUE}") or "__call__")
             if method is not None and (not is_class or isinstance(of_class(made, attribute), classmethod)):
                 left.append((method, _params_of(method, made)))
         bases = [method for name in bases_asked(one) if (method := _method_after(made, one, name)) is not None]
@@ -524,7 +524,8 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
             if each.code is None and named.get(each.name, EACH).endswith(EACH):
                 named[each.name] = of_each
                 given.add(each.name)
-            if len(above) <= DEPTH:
+            cells = [step.argval for step in steps if step is not None and step.opname == "STORE_DEREF"]
+            if len(above) <= DEPTH and (each.code is not None or cells.count(each.name) == 1):
                 # A comprehension of its own has the name, or a function that is made in the loop.
                 within = [part for part in functions_in(each.code or written) if each.name in part.co_freevars]
                 within += [each.code] if each.code else []
@@ -582,6 +583,11 @@ def _set_by(written: types.CodeType, holders: frozenset[str]) -> set[str]:
         if (held := loaded(step)) is None or held not in named:
             continue
         _, path, end = _taken_from(steps, at + 1, named[held])
+        named |= {part: f"{path}[{i}]" for i, part in enumerate(names_of_parts(steps, end)) if part not in named}
+        sets = steps[end + 1] if is_copy(steps[end]) else steps[end]
+        if path.endswith("]") and sets is not None and sets.opname == ("LOAD_ATTR" if is_copy(steps[end]) else "STORE_ATTR"):
+            # `self.layers[i].calls += 1`
+            found.add(f"{path}.{sets.argval}")
         if (each := name_of_each(steps, at, end)) is not None and each.code is None and each.name not in holders:
             named[each.name] = _path_of_each(path, each)
         is_in_place = is_copy(steps[at + 1])
@@ -624,10 +630,10 @@ def _taken_from(steps: list[dis.Instruction | None], at: int, path: str) -> tupl
             path, at = called, at + 1
         elif key is not None and is_subscript(steps[at + 1]):
             path, at = f"{path}[{key!r}]", at + 2
-        elif loaded(now) is not None and is_subscript(steps[at + 1]) and EACH not in path:
-            # All of it is read, and of each of these what is taken of it.
+        elif is_subscript(steps[at + 1]) and EACH not in path and loaded(now) in map(name_set, steps) and now is not None:
+            # By a name of its own, as a loop has one: all of a list is read, and of each in it what is taken of that.
             taken.add(whole or "")
-            path, at = f"{path}{EACH}", at + 2
+            path, at = f"{path}[:]{EACH}", at + 2
         else:
             # What is set in it, or added to, is the body's own.
             whole = None if key is not None and is_set(steps[at + 1]) else whole

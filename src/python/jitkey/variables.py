@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -143,7 +144,11 @@ def _readers(
             read += [method_of(holder, name) for name in sorted(names.attributes)]
         objects = {name: held.get(name, reader.__globals__.get(name)) for name in sorted((names.of_module | names.around) - names.later)}
         parameters = reader.__code__.co_varnames[: reader.__code__.co_argcount + reader.__code__.co_kwonlyargcount]
-        objects |= {name: given[name] for name in parameters if name in given}
+        has = [name for name in parameters if name in given]
+        if reader is not function and holder is not None and parameters[:1] == tuple(has[:1]) and not isinstance(given[has[0]], holder):
+            # That of a method is an object of its class.
+            del has[0]
+        objects |= {name: given[name] for name in has}
         if reader is function and made is not None:
             objects |= dict.fromkeys(parameters[:1], owner)
         for name, value in objects.items():
@@ -158,7 +163,11 @@ def _called_of(value: Any, name: str, written: types.CodeType) -> list[Any]:
     """The functions that code can call of an object of the program's, or of those in a container, that it has by that name; itself, if it
     is one."""
     is_object = not is_namespace(value) and is_of_the_program(type(value))
-    return functions_behind(value, written, name) if is_object or type(value) in (*CONTAINERS, tuple) else [value]
+    if not is_object and type(value) not in (*CONTAINERS, tuple):
+        return [value]
+    with contextlib.suppress(Exception):  # What is looked at raises.
+        return functions_behind(value, written, name)
+    return []
 
 
 def kind_of(value: Any) -> Any:
@@ -168,8 +177,8 @@ def kind_of(value: Any) -> Any:
         return kinds if any(kinds) else None
     inner = body(value)
     if is_own_function(inner):
-        return inner.__code__
-    return type(value) if not is_namespace(value) and is_of_the_program(type(value)) else None
+        return weakref.ref(inner.__code__)
+    return weakref.ref(type(value)) if not is_namespace(value) and is_of_the_program(type(value)) else None
 
 
 def _of_namespace(value: Any, path: tuple[str, ...]) -> Any:

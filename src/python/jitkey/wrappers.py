@@ -172,7 +172,7 @@ class Wrapper:
     def look_into(self, given: dict[str, Any]) -> None:
         """Looks for what it reads by way of what it is given, by its parameters, if it wasn't given such things before."""
         kinds = {(name, kind) for name, value in given.items() if (kind := kind_of(value)) is not None}
-        if not kinds <= self.given:
+        if not kinds <= self.given and self.looks < LOOKS:
             self.given |= kinds
             before = self.variables.readers
             self.look_again(given)
