@@ -78,6 +78,23 @@ fn equality(#[case] a: &str, #[case] b: &str, #[case] expect: bool) {
     }
 }
 
+/// NEP 50: a number of Python's is one of the dtype of the scalar that it stands beside, and hashes as itself.
+#[rstest]
+#[case("0.1", "{numpy_scalar: [f32, 0.1]}", true)]
+#[case("0.1", "{numpy_scalar: [f16, 0.1]}", true)]
+#[case("0.1", "{numpy_scalar: [bf16, 0.1]}", false)]
+#[case("{complex: [0.1, 0]}", "{numpy_scalar: [f32, 0.1]}", true)]
+#[case("{numpy_scalar: [f64, 0.1]}", "{numpy_scalar: [f32, 0.1]}", false)]
+#[case("16777217", "{numpy_scalar: [f32, 16777216]}", true)]
+#[case("1.0e+300", "{numpy_scalar: [f32, {float: inf}]}", true)]
+#[case("1000000", "{numpy_scalar: [f16, {float: inf}]}", true)]
+fn a_number_beside_a_narrow_scalar(#[case] a: &str, #[case] b: &str, #[case] expect: bool) {
+    let (a, b) = objects(a, b);
+    assert_eq!(python::equal(&a, &b), Ok(expect));
+    assert_eq!(python::equal(&b, &a), Ok(expect), "the other way around");
+    assert_ne!(python::hash(&a), python::hash(&b));
+}
+
 #[test]
 fn a_dtype_equals_its_scalar_type_and_hashes_otherwise() {
     let (a, b) = objects("{dtype: f32}", "{scalar_type: f32}");

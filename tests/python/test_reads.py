@@ -237,6 +237,20 @@ def test_what_a_method_of_a_base_takes_is_taken():
     assert attributes(frozenset([Base.forward.__code__]), Base) == {"scale"}
 
 
+def test_what_a_base_returns_is_no_argument_by_itself():
+    class Base:
+        def forward(self, x):
+            return x
+
+    class Net(Base):
+        def forward(self, x):
+            return super().forward(x) * len(x) * self.rate
+
+    assert attributes(frozenset([Net.forward.__code__]), Net) == {"rate"}
+    # It is asked for what it is given without a name.
+    assert attributes(frozenset([Net.forward.__code__]), Net, "x") == set()
+
+
 def test_what_runs_later_is_not_taken():
     def step(it, x):
         def noted(v):

@@ -146,7 +146,8 @@ class Reads:
                 return Seen(Mark(value), {}, ((name, f"<{type(value).__name__} {array_text(value)}>"),))
             return Seen(Mark(value), None, ((f"len({name})", str(len(value))),))
         taken = _taken_of(wrapped, name, value)
-        if isinstance(value, dict) and (is_container or (taken or ("?",))[0] == "") and wrapped.asks(is_looked_up, name):
+        if isinstance(value, dict) and (is_container or "" in (taken or ())) and wrapped.asks(is_looked_up, name):
+            # What is added to it under another key can be none of what is taken.
             seen = self._of_object(value, tuple(path for path in taken or () if path), name, place, is_identity=True)
             said = ((name, self._text_as_it_grows(place, value)), *seen.said)
             return dataclasses.replace(seen, mark=marked(value, is_whole=True), said=said)

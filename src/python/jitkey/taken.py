@@ -215,14 +215,19 @@ def _attribute(step: dis.Instruction | None) -> str | None:
 
 def _loads(written: frozenset[types.CodeType], name: str) -> Iterator[tuple[list[dis.Instruction | None], int]]:
     """Where the code and the functions in it load what they call so, each with the instructions in which that is."""
-    left = [*written]
-    while left:
-        one = left.pop()
-        left += [part for part in functions_in(one) if name not in _params(part)]
+    for one in _all_in(written, name):
         steps: list[dis.Instruction | None] = [*instructions(one), None, None, None]
         for at, step in enumerate(steps[:-3]):
             if step is not None and name in (loaded(step), own_loaded(step)):
                 yield steps, at
+
+
+def _all_in(written: Iterable[types.CodeType], name: str) -> list[types.CodeType]:
+    """The code, and that of the functions in it that have the name from around."""
+    found = [*written]
+    for one in found:
+        found += [part for part in functions_in(one) if name not in _params(part)]
+    return found
 
 
 def items(written: frozenset[types.CodeType], name: str, callees: Callees = types.MappingProxyType({})) -> tuple[str, ...] | None:
@@ -290,15 +295,7 @@ def functions_behind(value: Any, written: types.CodeType, name: str, callees: Ca
 
 def _is_taken_whole(written: types.CodeType, name: str, callees: Callees) -> bool:
     """Whether the code calls what it calls so, or hands it on to what can call it."""
-    return any("" in _taken_of(one, frozenset([name]), callees) for one in _all_in(written, name))
-
-
-def _all_in(written: types.CodeType, name: str) -> list[types.CodeType]:
-    """The code, and that of the functions in it that have the name from around."""
-    found = [written]
-    for one in found:
-        found += [part for part in functions_in(one) if name not in _params(part)]
-    return found
+    return any("" in _taken_of(one, frozenset([name]), callees) for one in _all_in([written], name))
 
 
 def _looked_into(
@@ -653,9 +650,15 @@ def _params(written: types.CodeType) -> tuple[str, ...]:
 
 def _method_after(made: type, written: types.CodeType, name: str) -> types.CodeType | None:
     """The code of what `super()` finds in a method of the class, or of one of its bases, whose code that is."""
+    method = method_after(made, written, name)
+    return None if method is None else method.__code__
+
+
+def method_after(made: type, written: types.CodeType, name: str) -> types.FunctionType | None:
+    """What `super()` finds there."""
     held = [type.__getattribute__(base, "__dict__") for base in type.__getattribute__(made, "__mro__")]
     own = next((i for i, names in enumerate(held) if _code_of(names.get(written.co_name)) is written), len(held))
-    return next((_code_of(names[name]) for names in held[own + 1 :] if name in names), None)
+    return next((_function_of(names[name]) for names in held[own + 1 :] if name in names), None)
 
 
 def _method(made: type, name: str) -> types.CodeType | None:

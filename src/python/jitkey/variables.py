@@ -35,7 +35,7 @@ from .source import (
     library_function,
     own_name,
 )
-from .taken import DEPTH, functions_behind, method_of
+from .taken import DEPTH, functions_behind, method_after, method_of
 from .texts import CONTAINERS, is_array, is_plain
 
 OBJECTS = 16
@@ -70,16 +70,16 @@ class Variables:
         self._places: list[tuple[weakref.ref[types.FunctionType], str | int]] = []
         """The functions that have them, with the names of those of their modules and the numbers of the cells of others."""
         self.readers: list[weakref.ref[types.FunctionType]] = []
-        inner, holder = body(function), None
+        inner, owner = body(function), None
         if type(function) is types.MethodType:
-            holder = function.__self__
+            owner = function.__self__
         if type(inner) is not types.FunctionType:
             # An object that is called.
-            inner, holder = method_of(type(inner), "__call__"), inner
+            inner, owner = method_of(type(inner), "__call__"), inner
         if inner is None or not is_program(inner.__code__):
             return
         numbers: dict[str, list[int]] = {}
-        readers = _readers(inner, holder, given, before)
+        readers = _readers(inner, owner, given, before)
         self.readers = [weakref.ref(reader) for reader in readers]
         for reader in readers:
             names = _names_in(reader.__code__)
@@ -142,6 +142,7 @@ def _readers(
         holder = made if reader is function and made is not None else _class_of(reader)
         if holder is not None:
             read += [method_of(holder, name) for name in sorted(names.attributes)]
+            read += [method_after(holder, reader.__code__, name) for name in sorted(bases_asked(reader.__code__))]
         objects = {name: held.get(name, reader.__globals__.get(name)) for name in sorted((names.of_module | names.around) - names.later)}
         parameters = reader.__code__.co_varnames[: reader.__code__.co_argcount + reader.__code__.co_kwonlyargcount]
         has = [name for name in parameters if name in given]
