@@ -123,11 +123,14 @@ impl Ambient {
             explicit: context.mesh_explicit.clone(),
         };
         let mut metadata = Vec::new();
+        let has_metadata = !context.xla_metadata.is_empty();
         for (name, value) in &context.xla_metadata {
             let value = names.build(value)?;
             // Nothing is entered: Python raises before there is a call.
             python::hash(&value).map_err(|Raised(class)| ModelError::Unbuildable(class))?;
-            metadata.push((name.clone(), value));
+            if profile.none_is_metadata || !matches!(*value, Kind::None) {
+                metadata.push((name.clone(), value));
+            }
         }
         metadata.sort_by(|(a, _), (b, _)| a.cmp(b));
         let user = context.user.as_ref().map(|value| names.build(value)).transpose()?;
@@ -138,8 +141,7 @@ impl Ambient {
             mesh: context.mesh.map(mesh),
             set_mesh: context.set_mesh.map(mesh),
             abstract_mesh: context.abstract_mesh.map(|mesh| abstract_words(&mesh, profile)),
-            xla_metadata: (!metadata.is_empty())
-                .then(|| Rc::new(Kind::Tuple(metadata.into_iter().map(pair).collect()))),
+            xla_metadata: has_metadata.then(|| Rc::new(Kind::Tuple(metadata.into_iter().map(pair).collect()))),
             compute_on: context.compute_on,
             named_axes: axes(&context.named_axes, &[]).collect(),
             // A context that is None is as good as none.

@@ -164,6 +164,9 @@ pub struct Profile {
     /// Whether the fast path is not used under them: since jax 0.5 it asks that nothing is named or traced around the call.
     #[serde(default)]
     pub axes_never_fast: bool,
+    /// Whether XLA metadata of which the value is None are metadata: since jax 0.6 they are left out, which may leave a dict of nothing.
+    #[serde(default)]
+    pub none_is_metadata: bool,
     /// Whether a flag that a context manager sets to the value that it has anyway is another key to the fast path: before jax 0.5 it
     /// had what was set in the thread beside what was set for all.
     #[serde(default)]

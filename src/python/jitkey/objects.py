@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import functools
@@ -234,12 +235,17 @@ class Objects(Graphs):
             return self._instance(value)
         if type(value) is tuple and len(value) > LONG and (said := self._long(value)) is not None:
             return said
-        if type(value) in (tuple, list) or (type(value) in DICTS and all(type(key) is str for key in value)):
+        made = type(value)
+        is_dict = made in DICTS or made is collections.defaultdict
+        if made in (tuple, list) or (is_dict and all(type(key) is str for key in value)):
             # Compared part by part, each by identity first.
-            if type(value) in DICTS:
-                return self._container(value, {DICTS[type(value)]: {key: self._named(part) for key, part in value.items()}})
+            if is_dict:
+                items = {key: self._named(part) for key, part in value.items()}
+                if made in DICTS:
+                    return self._container(value, {DICTS[made]: items})
+                return self._container(value, {"default_dict": {"factory": self._named(value.default_factory), "items": items}})
             parts = [self._named(part) for part in value]
-            return {"tuple": parts} if type(value) is tuple else self._container(value, parts)
+            return {"tuple": parts} if made is tuple else self._container(value, parts)
         if isinstance(value, tuple) and hasattr(value, "_fields") and type(value).__eq__ is tuple.__eq__:
             name = self._class(value, {"namedtuple": list(value._fields)})
             return {"new": {"class": name, "args": [self._named(part) for part in value]}}

@@ -116,7 +116,8 @@ class Surroundings:
         if metadata is not None:
             if not all(map(NAME.match, metadata)):
                 raise Unsupported("recording XLA metadata whose name a case can't have")
-            context["xla_metadata"] = {name: self._static(value) for name, value in metadata.items()}
+            # One without a value leaves a dict of nothing, which is another than none.
+            context["xla_metadata"] = {name: self._static(value) for name, value in metadata.items()} or {"nothing": None}
         compute_type = _compute_type()
         if compute_type is not None:
             context["compute_on"] = compute_type
