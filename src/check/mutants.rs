@@ -69,7 +69,8 @@ pub struct Hunt<'v> {
     pub seed: u64,
     /// How many pairs a mutant is given to survive.
     pub most: u64,
-    /// How many pairs the unmutated model of each implementation is compared on, at least.
+    /// How many pairs the unmutated model of each implementation is compared on, at least. As many are shown to a mutant that nothing
+    /// can find, as the spec says.
     pub control: u64,
     /// How many threads.
     pub jobs: usize,
@@ -100,7 +101,9 @@ pub fn hunt<'s>(spec: &'s Spec, mutants: &[&'s Mutant], how: Hunt<'s>) -> Result
         for (place, mutant) in mutants.iter().enumerate().filter(|(_, mutant)| mutant.of == implementation) {
             let target = Mutated::new(mutant, campaign.profile, &version)
                 .map_err(|why| format!("the mutant {} can't be made: {why}", mutant.id))?;
-            field.prey.push(Prey { place, mutant, target, found: AtomicU64::new(u64::MAX) });
+            let unseen = spec.unseen.iter().find(|unseen| unseen.covers(&mutant.id)).map(|unseen| &*unseen.because);
+            let most = if unseen.is_some() { how.most.min(how.control) } else { how.most };
+            field.prey.push(Prey { place, mutant, target, unseen, most, found: AtomicU64::new(u64::MAX) });
         }
         fates.extend(field.run()?);
         let compared = field.control.into_inner().unwrap_or_default();
@@ -155,6 +158,10 @@ struct Prey<'s> {
     place: usize,
     mutant: &'s Mutant,
     target: Mutated<'s>,
+    /// Why the spec says that nothing can find it.
+    unseen: Option<&'s str>,
+    /// How many pairs it meets if none finds it.
+    most: u64,
     /// The first pair that showed it so far.
     found: AtomicU64,
 }
@@ -175,9 +182,9 @@ impl<'f, 's> Field<'f, 's> {
         self.in_threads(|| {
             loop {
                 let start = next.fetch_add(BATCH, Ordering::Relaxed);
-                let is_over = start >= self.how.control
-                    && self.prey.iter().all(|prey| prey.found.load(Ordering::Relaxed) < start);
-                if is_over || start >= self.how.most.max(self.how.control) {
+                let is_settled = |prey: &Prey<'_>| start >= prey.most || prey.found.load(Ordering::Relaxed) < start;
+                let is_over = start >= self.how.control && self.prey.iter().all(is_settled);
+                if is_over {
                     return Ok(());
                 }
                 (start..start + BATCH).for_each(|index| self.meet(index));
@@ -225,8 +232,7 @@ impl<'f, 's> Field<'f, 's> {
                 control.1.push(drawn.plan.name());
             }
         }
-        for prey in self.prey.iter().filter(|prey| prey.found.load(Ordering::Relaxed) > index && index < self.how.most)
-        {
+        for prey in self.prey.iter().filter(|prey| prey.found.load(Ordering::Relaxed) > index && index < prey.most) {
             let calls = prey.target.calls(&drawn.pair.case);
             if calls.is_ok_and(|calls| calls != *expected) {
                 prey.found.fetch_min(index, Ordering::Relaxed);
@@ -251,8 +257,7 @@ impl<'f, 's> Field<'f, 's> {
             None => None,
         };
         let case = if kill.is_none() { self.case(prey) } else { None };
-        let unseen = self.campaign.spec.unseen.iter().find(|unseen| unseen.covers(&prey.mutant.id));
-        Ok(Fate { mutant: prey.mutant, kill, case, unseen: unseen.map(|unseen| unseen.because.as_str()) })
+        Ok(Fate { mutant: prey.mutant, kill, case, unseen: prey.unseen })
     }
 
     /// The written case that the mutant doesn't do as the spec says.

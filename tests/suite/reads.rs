@@ -426,6 +426,31 @@ fn what_a_method_reads_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     assert_eq!(patterns("methods_that_read", version), expected);
 }
 
+/// What libraries make of what they are given is another thing where that is: an optimizer of other settings, a rule for derivatives, a
+/// Module that holds a config, a dtype. One of the same settings is none, nor is what an error would say that no context can catch.
+#[rstest]
+#[case(NEWEST, 81)]
+#[case("0.4.30", 80)]
+fn what_libraries_make_is_a_hazard(#[case] version: &str, #[case] line: u32) {
+    let chain = format!("chain.<locals>.update_fn at optax/transforms/_combining.py:{line}");
+    let expected = [
+        changed("call 5 of step", &format!("self.tx.update: <{chain} #2> was <{chain}>")),
+        changed("call 6 of step", &format!("tx.update: <{chain} #2> was <{chain}>")),
+        changed("call 8 of slope", "clip: 0.01 was 0.5"),
+        changed("call 10 of cast", "policy.compute: <bfloat16> was <float32>"),
+        changed("call 10 of cast", "policy.stored: <int32> was <float32>"),
+        changed("call 13 of apply", "model.config.cap: 5.0 was 1.0"),
+        changed("call 14 of cap_of", "model.config.cap: 5.0 was 1.0"),
+    ];
+    let explained = record("made_by_libraries", version);
+    assert!(explained.calls.iter().all(|call| call.is_predicted()), "a mapping of flax's is equal to a dict");
+    let found: Vec<_> = explained.patterns.iter().map(|one| format!("{}: {}", one.id, one.says)).collect();
+    assert_eq!(
+        found.iter().filter(|said| said.starts_with("unseen")).collect::<Vec<_>>(),
+        expected.iter().collect::<Vec<_>>()
+    );
+}
+
 /// What a jitted function inside of others was traced to is kept, and so is what a function of a loop was, whatever they read since.
 #[rstest]
 fn what_is_kept_of_a_trace_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {

@@ -177,3 +177,51 @@ def nnx_attributes(value: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         return None
     removed = tuple(sorted(set(static.pop(NODES, ())) - data.keys() - static.keys() - {NODES}))
     return data, static | ({REMOVED: removed} if removed else {})
+
+
+def standing_for(value: Any) -> Any:
+    """An object of the class of a Module that `nnx.jit` has split, with what it holds besides variables: what a body that is given it
+    reads of it. Whatever else there is stands for itself."""
+    if not is_split(value):
+        return value
+    graph = value._graphdef
+    try:
+        stands = _stands(iter(graph.nodes), iter(graph.attributes), {}) if is_graph(graph) else _stands_for_def(graph)
+    except Exception:  # Its class makes objects otherwise.
+        return value
+    return value if stands is NOTHING else stands
+
+
+def _stands(nodes: Iterator[Any], attributes: Iterator[Any], met: dict[Any, Any]) -> Any:
+    node = next(nodes)
+    index = getattr(node, "index", None)
+    if index in met:
+        return met[index]
+    if type(node).__name__ == "VariableDef":
+        return NOTHING
+    held: dict[Any, Any] = {}
+    for _ in range(getattr(node, "num_attributes", 0)):
+        name, attribute = next(attributes)
+        if type(attribute).__name__ == "NodeAttr":
+            held[name] = _stands(nodes, attributes, met)
+        elif type(attribute).__name__ not in ("ArrayAttr", "LeafAttr"):
+            held[name] = getattr(attribute, "value", attribute)
+    # What refers to a node that holds it doesn't lead back to that.
+    return met.setdefault(index, _made(getattr(node, "type", None), held))
+
+
+def _stands_for_def(node: Any) -> Any:
+    held = dict(getattr(node, "static_fields", {}))
+    inner = {name: _stands_for_def(part) for name, part in getattr(node, "subgraphs", {}).items()}
+    return _made(getattr(node, "type", None), held | inner)
+
+
+def _made(made: Any, held: dict[Any, Any]) -> Any:
+    held = {name: part for name, part in held.items() if part is not NOTHING}
+    if made is dict or all(type(name) is int for name in held):
+        return held
+    if not isinstance(made, type) or hasattr(made, "__del__"):
+        return NOTHING
+    stands = object.__new__(made)
+    stands.__dict__.update(held)
+    return stands

@@ -41,6 +41,9 @@ _CALLED = ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW")
 _CATCHES = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 """What code has that catches something."""
 
+_ENTERS = frozenset({"BEFORE_ASYNC_WITH", "BEFORE_WITH", "LOAD_SPECIAL", "SETUP_ASYNC_WITH", "SETUP_WITH"})
+"""What code has where a `with` begins, whose context can catch what is raised in it."""
+
 _BEFORE_EACH = ("LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "BUILD_SET", "COPY", "MAKE_CELL")
 """How the instructions begin with which a comprehension that is written out begins to go through something."""
 
@@ -204,9 +207,17 @@ def _length_of_name(steps: list[dis.Instruction], at: int) -> int:
 
 def _length_of_error(steps: list[dis.Instruction], at: int) -> int:
     """So many of the instructions before make what is raised there; none if nothing is, or if it can be caught there."""
-    if steps[at].opname != "RAISE_VARARGS" or any(step.opname in _CATCHES for step in steps):
+    if steps[at].opname != "RAISE_VARARGS" or _can_be_caught(steps, at):
         return 0
     return _length_before(steps, at, steps[at].arg or 0)
+
+
+def _can_be_caught(steps: list[dis.Instruction], at: int) -> bool:
+    """Whether what is raised there can be caught in the function; what stands before each `with` isn't by these."""
+    catches = [after for step, after in zip(steps, [*steps[1:], None], strict=True) if step.opname in _CATCHES]
+    if not all(after is not None and after.opname == "WITH_EXCEPT_START" for after in catches):
+        return True
+    return bool(catches) and any(step.opname in _ENTERS for step in steps[:at])
 
 
 def _length_before(steps: list[dis.Instruction], at: int, left: int) -> int:

@@ -259,6 +259,9 @@ class Objects(Graphs):
         if is_node_def(value):
             return self._node_def(value, is_node=False)
         if _is_mapping(value):
+            if type(value).__name__ == "FrozenDict" and not self._is_hashed:
+                # It is equal to a dict that holds the same.
+                return {"dict": {key: self._named(value[key]) for key in value}}
             return self._mapping(value)
         if type(value) is jax.sharding.PartitionSpec and all(axis is None or is_axis(axis) for axis in value):
             return {"partition_spec": list(value)}

@@ -14,10 +14,11 @@ from collections.abc import Hashable
 from typing import Any
 
 import jax
+import numpy as np
 
 from .changing import is_settable
 from .equality import hash_of, overlooks
-from .graphs import is_graph
+from .graphs import is_graph, standing_for
 from .instructions import IS_NONE, IS_THERE, IS_TRUE
 from .likeness import LOOKED_AT, contents, is_made, is_of_fields, likeness
 from .nnx_variables import is_of_nnx, leaves_of
@@ -77,6 +78,7 @@ class Reads:
                 return self.of_call(wrapped, args, kwargs)
             for (given, path), held in list(wrapped.held.items()):
                 value = kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING
+                value = standing_for(value)
                 one, taken = at(value, path), held.taken.get(type(value), ())
                 seen = wrapped.seen.get((given, path, taken))
                 if seen is None or not seen.is_all_of(one):
@@ -114,15 +116,17 @@ class Reads:
         themselves once they were changed in their place."""
         numbers, names = wrapped.statics(args)
         parameters = _parameters(wrapped, args, kwargs)[: len(args)]
-        wrapped.look_into({**dict(zip(parameters, args, strict=False)), **kwargs})
+        given_for = {**dict(zip(parameters, args, strict=False)), **kwargs}
+        wrapped.look_into({name: standing_for(value) for name, value in given_for.items()})
         for given, name in [*enumerate(parameters), *((name, name) for name in kwargs)]:
             value = args[given] if isinstance(given, int) else kwargs[given]
             is_static = given in numbers or given in names
             # What is static itself is opened whole.
             if is_plain(value) or is_array(value) or (is_static and is_open(value)):
                 continue
+            node, value = value, standing_for(value)
             paths = wrapped.reads(Owner(value, is_identity=True, parameter=name))
-            for path, taken in held_in(value, paths, functools.partial(_is_looked_into, node=value)).items():
+            for path, taken in held_in(value, paths, functools.partial(_is_looked_into, node=node)).items():
                 where = f"{name}{path}" if path.startswith("[") else f"{name}.{path}" if path else name
                 held = wrapped.held.setdefault((given, path), Held(where))
                 held.taken[type(value)] = taken
@@ -300,7 +304,7 @@ def _is_unseen(value: Any) -> bool:
 
 def _is_looked_into(part: Any, node: Any) -> bool:
     """Whether what such a part of the node holds is in no key, or is there as it was when that was made."""
-    return _is_unseen(part) or _changes_unseen(part, node)
+    return not is_of_nnx(part) and (_is_unseen(part) or _changes_unseen(part, node))
 
 
 def _changes_unseen(value: Any, node: Any) -> bool:
@@ -377,6 +381,8 @@ def _token(part: Any) -> Any:
         return type(part), f"{type(part).__qualname__}.{member}"
     if (called := library_function(part)) is not None:
         return type(part), f"<{called}>"
+    if type(part).__name__ == "_ScalarMeta" or isinstance(part, np.dtype):
+        return type(part), f"<{np.dtype(part).name}>"
     if type(part) is types.MethodType:
         return f"{id(part.__self__)} {id(part.__func__)}"
     if type(part) in CONTAINERS and holds_only(is_plain, part, WITHIN, ITEMS) and len(text := _whole(part)) <= WHOLE:

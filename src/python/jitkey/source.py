@@ -277,16 +277,21 @@ def code(function: Any) -> types.CodeType | None:
 
 def library_function(value: Any) -> str | None:
     """What a function that a library defines is called, `jax.numpy.tanh`. None for others, those among them that a library makes of the
-    program's."""
+    program's or of what it is given, as an optimizer's `update`."""
     if type(value) is not types.FunctionType and not is_jitted(value):
         name = str(stored(value, "__name__")) if type(value) is jnp.ufunc else ""
         return f"jax.numpy.{name}" if getattr(jnp, name, None) is value else None
-    if type(value) is types.FunctionType and stored(value, "__wrapped__") is not None:
+    if type(value) is types.FunctionType and (stored(value, "__wrapped__") is not None or is_made_of_settings(value)):
         return None
     written = code(value)
     if written is None or is_of_program(written.co_filename):
         return None
     return f"{stored(value, '__module__')}.{own_name(value)}"
+
+
+def is_made_of_settings(value: Any) -> bool:
+    """Whether it is a function that another one has made, which holds what that was given."""
+    return type(value) is types.FunctionType and value.__closure__ is not None and "<locals>" in value.__qualname__
 
 
 def written_at(function: Any) -> types.CodeType | None:

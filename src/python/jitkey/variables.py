@@ -8,7 +8,7 @@ import functools
 import itertools
 import types
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
 from .instructions import (
@@ -28,18 +28,23 @@ from .source import (
     closed_over,
     held_by,
     is_jitted,
+    is_made_of_settings,
     is_of_program,
     is_of_the_program,
     is_program,
     layers,
     library_function,
     own_name,
+    stored,
 )
 from .taken import DEPTH, functions_behind, method_after, method_of
 from .texts import CONTAINERS, is_array, is_plain
 
 OBJECTS = 16
 """So many things in a container are told apart by their classes."""
+
+_WITH_RULES = {"custom_jvp": ("jvp",), "custom_vjp": ("fwd", "bwd")}
+"""Under which names what has derivatives of its own holds the functions of these."""
 
 READERS, VARIABLES = 64, 64
 """So many functions that a function reads are looked into for what they read, and so many variables are known of all of them."""
@@ -154,10 +159,18 @@ def _readers(
             objects |= dict.fromkeys(parameters[:1], owner)
         for name, value in objects.items():
             read += _called_of(value, name, reader.__code__)
-        for inner in map(body, read):
+        for inner in map(body, itertools.chain.from_iterable(map(_with_rules, read))):
             if is_own_function(inner) and not any(inner is one for one in found) and len(found) < READERS:
                 found.append(inner)
     return found
+
+
+def _with_rules(value: Any) -> Iterator[Any]:
+    """With the functions that stand for its derivatives, if it is what `jax.custom_vjp` or `jax.custom_jvp` makes of one."""
+    yield value
+    for one in layers(value):
+        if type(one).__name__ in _WITH_RULES and type(one).__module__.startswith("jax."):
+            yield from (stored(one, name) for name in _WITH_RULES[type(one).__name__])
 
 
 def _called_of(value: Any, name: str, written: types.CodeType) -> list[Any]:
@@ -232,7 +245,7 @@ def _is_value(name: str, value: Any) -> bool:
         return own_name(value) != name
     if type(value) is functools.partial or type(value) is types.FunctionType or is_jitted(value):
         # What a transformation makes of one of the program's functions is another if that is.
-        return is_own_function(body(value)) or type(value) is functools.partial
+        return is_own_function(body(value)) or type(value) is functools.partial or is_made_of_settings(value)
     is_part_of_a_module = issubclass(type(value), ROUTINES)
     is_open = held_by(value) is not None and not is_part_of_a_module
     return is_open or is_made(value) or type(value) is tuple or is_plain(value) or is_array(value) or type(value) in CONTAINERS
