@@ -222,6 +222,6 @@ def _made(made: Any, held: dict[Any, Any]) -> Any:
         return held
     if not isinstance(made, type) or hasattr(made, "__del__"):
         return NOTHING
-    stands = object.__new__(made)
+    stands: Any = object.__new__(made)
     stands.__dict__.update(held)
     return stands
