@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
+import types
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax._src.tree_util import default_registry
 
 from .parameters import NAME
 from .record import Recorder, identifier
-from .source import NOTHING, held_by
+from .source import NOTHING, held_by, of_class
 
 ITEM = "_item_"
 """How the attribute that an item is recorded as begins."""
@@ -179,49 +181,67 @@ def nnx_attributes(value: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
     return data, static | ({REMOVED: removed} if removed else {})
 
 
-def standing_for(value: Any) -> Any:
-    """An object of the class of a Module that `nnx.jit` has split, with what it holds besides variables: what a body that is given it
-    reads of it. Whatever else there is stands for itself."""
-    if not is_split(value):
-        return value
-    graph = value._graphdef
-    try:
-        stands = _stands(iter(graph.nodes), iter(graph.attributes), {}) if is_graph(graph) else _stands_for_def(graph)
-    except Exception:  # Its class makes objects otherwise.
-        return value
-    return value if stands is NOTHING else stands
+class Standing(NamedTuple):
+    """What stands for a value where a body is asked what it reads of that."""
+
+    value: Any
+    made: tuple[Any, ...] = ()
+    """What was made for it, and is nothing that the program has."""
 
 
-def _stands(nodes: Iterator[Any], attributes: Iterator[Any], met: dict[Any, Any]) -> Any:
+def standing_for(value: Any) -> Standing:
+    """An object of the class of a Module that `nnx.jit` has split, with what it holds besides variables. Whatever else there is stands
+    for itself."""
+    graph: Any = value._graphdef if is_split(value) else None
+    made: list[Any] = []
+    if is_graph(graph):
+        stands = _stands(iter(graph.nodes), iter(graph.attributes), {}, made)
+    else:
+        stands = _stands_for_def(graph, made) if is_node_def(graph) else NOTHING
+    return Standing(value) if stands is NOTHING else Standing(stands, (*made,))
+
+
+def _stands(nodes: Iterator[Any], attributes: Iterator[Any], met: dict[int, Any], made: list[Any]) -> Any:
     node = next(nodes)
+    # Nodes of trees have no numbers.
     index = getattr(node, "index", None)
     if index in met:
         return met[index]
-    if type(node).__name__ == "VariableDef":
-        return NOTHING
     held: dict[Any, Any] = {}
     for _ in range(getattr(node, "num_attributes", 0)):
         name, attribute = next(attributes)
         if type(attribute).__name__ == "NodeAttr":
-            held[name] = _stands(nodes, attributes, met)
+            held[name] = _stands(nodes, attributes, met, made)
         elif type(attribute).__name__ not in ("ArrayAttr", "LeafAttr"):
             held[name] = getattr(attribute, "value", attribute)
     # What refers to a node that holds it doesn't lead back to that.
-    return met.setdefault(index, _made(getattr(node, "type", None), held))
+    is_node = type(node).__name__ not in ("NodeRef", "VariableDef")
+    stands = _made(getattr(node, "type", None), held, made) if is_node else NOTHING
+    if isinstance(index, int):
+        met[index] = stands
+    return stands
 
 
-def _stands_for_def(node: Any) -> Any:
-    held = dict(getattr(node, "static_fields", {}))
-    inner = {name: _stands_for_def(part) for name, part in getattr(node, "subgraphs", {}).items()}
-    return _made(getattr(node, "type", None), held | inner)
+def _stands_for_def(node: Any, made: list[Any]) -> Any:
+    held = dict(node.static_fields)
+    for name, part in node.subgraphs.items():
+        held[name] = _stands_for_def(part, made) if is_node_def(part) else NOTHING
+    return _made(node.type, held, made)
 
 
-def _made(made: Any, held: dict[Any, Any]) -> Any:
+def _made(kind: Any, held: dict[Any, Any], made: list[Any]) -> Any:
     held = {name: part for name, part in held.items() if part is not NOTHING}
-    if made is dict or all(type(name) is int for name in held):
-        return held
-    if not isinstance(made, type) or hasattr(made, "__del__"):
-        return NOTHING
-    stands: Any = object.__new__(made)
-    stands.__dict__.update(held)
+    stands: Any = NOTHING
+    numbered = [name for name in held if type(name) is int]
+    # An `nnx.List` has more attributes than its items.
+    if numbered and (len(numbered) == len(held) or str(getattr(kind, "__module__", "")).startswith("flax.")):
+        stands = [held.get(i) for i in range(max(numbered) + 1)]
+    elif kind is dict:
+        stands = held
+    elif isinstance(kind, type) and of_class(kind, "__del__") is NOTHING and type(of_class(kind, "__dict__")) is types.GetSetDescriptorType:
+        with contextlib.suppress(TypeError):  # Its instances are made by another class.
+            stands = object.__new__(kind)
+            object.__getattribute__(stands, "__dict__").update(held)
+    if stands is not NOTHING:
+        made.append(stands)
     return stands

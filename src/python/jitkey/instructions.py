@@ -217,7 +217,7 @@ def _can_be_caught(steps: list[dis.Instruction], at: int) -> bool:
     catches = [after for step, after in zip(steps, [*steps[1:], None], strict=True) if step.opname in _CATCHES]
     if not all(after is not None and after.opname == "WITH_EXCEPT_START" for after in catches):
         return True
-    return bool(catches) and any(step.opname in _ENTERS for step in steps[:at])
+    return any(step.opname in _ENTERS for step in steps[:at])
 
 
 def _length_before(steps: list[dis.Instruction], at: int, left: int) -> int:

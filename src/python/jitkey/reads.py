@@ -26,7 +26,7 @@ from .objects import is_open
 from .parameters import names_of
 from .seen import MARKED, Like, Mark, Met, Said, Seen, is_marked, items_of, marked
 from .settings import is_namespace, of_frozen_config
-from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_jitted, library_function, stored
+from .source import NOTHING, Owner, body, function_text, held_by, is_by_identity, is_closure, is_jitted, library_function, stored
 from .taken import ABSENT, at, first_of, held_in, is_filled, is_held_read, is_looked_up, is_only_asked, is_only_tested, read_by
 from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .variables import is_own_function
@@ -76,9 +76,12 @@ class Reads:
                     found += seen.said
             if is_replaced and wrapped.look_again():
                 return self.of_call(wrapped, args, kwargs)
+            standing: dict[int | str, Any] = {}
             for (given, path), held in list(wrapped.held.items()):
-                value = kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING
-                value = standing_for(value)
+                if given not in standing:
+                    value = kwargs.get(given, NOTHING) if isinstance(given, str) else args[given] if given < len(args) else NOTHING
+                    standing[given] = standing_for(value).value
+                value = standing[given]
                 one, taken = at(value, path), held.taken.get(type(value), ())
                 seen = wrapped.seen.get((given, path, taken))
                 if seen is None or not seen.is_all_of(one):
@@ -117,16 +120,16 @@ class Reads:
         numbers, names = wrapped.statics(args)
         parameters = _parameters(wrapped, args, kwargs)[: len(args)]
         given_for = {**dict(zip(parameters, args, strict=False)), **kwargs}
-        wrapped.look_into({name: standing_for(value) for name, value in given_for.items()})
+        wrapped.look_into({name: standing_for(value).value for name, value in given_for.items()})
         for given, name in [*enumerate(parameters), *((name, name) for name in kwargs)]:
             value = args[given] if isinstance(given, int) else kwargs[given]
             is_static = given in numbers or given in names
             # What is static itself is opened whole.
             if is_plain(value) or is_array(value) or (is_static and is_open(value)):
                 continue
-            node, value = value, standing_for(value)
+            node, (value, made) = value, standing_for(value)
             paths = wrapped.reads(Owner(value, is_identity=True, parameter=name))
-            for path, taken in held_in(value, paths, functools.partial(_is_looked_into, node=node)).items():
+            for path, taken in held_in(value, paths, functools.partial(_is_looked_into, node=node, made=made)).items():
                 where = f"{name}{path}" if path.startswith("[") else f"{name}.{path}" if path else name
                 held = wrapped.held.setdefault((given, path), Held(where))
                 held.taken[type(value)] = taken
@@ -231,6 +234,9 @@ class Reads:
             return str(token[1])
         known = self._parts.setdefault(place, {})
         is_function = type(part) is types.FunctionType
+        if is_closure(part) and not is_own_function(part):
+            # The same one does the same, whatever it has counted.
+            token = next((other for other, (*_, held) in known.items() if held.is_of(part)), token)
         called, number, mark = known.get(token, ("", 0, None))
         if mark is None or not (type(token) is str or mark.is_of(part)):
             # Another one can have the id of one that is gone.
@@ -302,9 +308,9 @@ def _is_unseen(value: Any) -> bool:
     return is_by_identity(type(value)) and is_open(value) and jax.tree_util.all_leaves([value]) and not is_graph(value)
 
 
-def _is_looked_into(part: Any, node: Any) -> bool:
-    """Whether what such a part of the node holds is in no key, or is there as it was when that was made."""
-    return not is_of_nnx(part) and (_is_unseen(part) or _changes_unseen(part, node))
+def _is_looked_into(part: Any, node: Any, made: tuple[Any, ...]) -> bool:
+    """Whether what such a part of the node holds is in no key, or is there as it was when that was made; not what was `made` for it."""
+    return all(part is not one for one in made) and (_is_unseen(part) or _changes_unseen(part, node))
 
 
 def _changes_unseen(value: Any, node: Any) -> bool:
@@ -381,8 +387,14 @@ def _token(part: Any) -> Any:
         return type(part), f"{type(part).__qualname__}.{member}"
     if (called := library_function(part)) is not None:
         return type(part), f"<{called}>"
-    if type(part).__name__ == "_ScalarMeta" or isinstance(part, np.dtype):
-        return type(part), f"<{np.dtype(part).name}>"
+    if issubclass(type(part), np.dtype):
+        return type(part), f"<{part.name if part.isnative and part.names is None else part}>"
+    if type(part).__name__ == "_ScalarMeta" and type(part).__module__.startswith("jax."):
+        return type(part), f"<{part.dtype.name}>"
+    if is_closure(part) and not is_own_function(part):
+        # What is too large to be told by its settings is told by its name.
+        alike = likeness(part)
+        return alike if isinstance(alike, str) else (type(part), f"<{part.__module__}.{part.__qualname__}>")
     if type(part) is types.MethodType:
         return f"{id(part.__self__)} {id(part.__func__)}"
     if type(part) in CONTAINERS and holds_only(is_plain, part, WITHIN, ITEMS) and len(text := _whole(part)) <= WHOLE:

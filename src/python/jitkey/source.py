@@ -281,15 +281,16 @@ def library_function(value: Any) -> str | None:
     if type(value) is not types.FunctionType and not is_jitted(value):
         name = str(stored(value, "__name__")) if type(value) is jnp.ufunc else ""
         return f"jax.numpy.{name}" if getattr(jnp, name, None) is value else None
-    if type(value) is types.FunctionType and (stored(value, "__wrapped__") is not None or is_made_of_settings(value)):
+    if type(value) is types.FunctionType and (stored(value, "__wrapped__") is not None or is_closure(value)):
         return None
     written = code(value)
     if written is None or is_of_program(written.co_filename):
         return None
-    return f"{stored(value, '__module__')}.{own_name(value)}"
+    is_inner = type(value) is types.FunctionType and "<locals>" in value.__qualname__
+    return f"{stored(value, '__module__')}.{value.__qualname__ if is_inner else own_name(value)}"
 
 
-def is_made_of_settings(value: Any) -> bool:
+def is_closure(value: Any) -> bool:
     """Whether it is a function that another one has made, which holds what that was given."""
     return type(value) is types.FunctionType and value.__closure__ is not None and "<locals>" in value.__qualname__
 

@@ -27,8 +27,8 @@ from .source import (
     body,
     closed_over,
     held_by,
+    is_closure,
     is_jitted,
-    is_made_of_settings,
     is_of_program,
     is_of_the_program,
     is_program,
@@ -170,7 +170,11 @@ def _with_rules(value: Any) -> Iterator[Any]:
     yield value
     for one in layers(value):
         if type(one).__name__ in _WITH_RULES and type(one).__module__.startswith("jax."):
-            yield from (stored(one, name) for name in _WITH_RULES[type(one).__name__])
+            for rule in (stored(one, name) for name in _WITH_RULES[type(one).__name__]):
+                yield rule
+                # One of each argument's, as defjvps has them.
+                for held in closed_over(rule).values() if is_closure(rule) else ():
+                    yield from held if type(held) is tuple else ()
 
 
 def _called_of(value: Any, name: str, written: types.CodeType) -> list[Any]:
@@ -245,7 +249,7 @@ def _is_value(name: str, value: Any) -> bool:
         return own_name(value) != name
     if type(value) is functools.partial or type(value) is types.FunctionType or is_jitted(value):
         # What a transformation makes of one of the program's functions is another if that is.
-        return is_own_function(body(value)) or type(value) is functools.partial or is_made_of_settings(value)
+        return is_own_function(body(value)) or type(value) is functools.partial or (is_closure(value) and own_name(value) != name)
     is_part_of_a_module = issubclass(type(value), ROUTINES)
     is_open = held_by(value) is not None and not is_part_of_a_module
     return is_open or is_made(value) or type(value) is tuple or is_plain(value) or is_array(value) or type(value) in CONTAINERS
