@@ -1,9 +1,10 @@
 //! Every mutant dies, soon, and the unmutated model gives no finding.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use jitkey::case::text;
-use jitkey::check::{Hunt, Kill, differs, hunt};
+use jitkey::check::{Fates, Hunt, Kill, differs, hunt};
 use jitkey::generate::reductions;
 use jitkey::report::mutants::text as table;
 use jitkey::report::text::Style;
@@ -15,13 +16,17 @@ use super::common::{SEED, SPEC};
 
 const HUNT: Hunt<'static> = Hunt { version: None, seed: SEED, most: 100_000, control: 10_240, jobs: 2 };
 
+/// What came of all mutants of the spec.
+static FATES: LazyLock<Fates<'static>> =
+    LazyLock::new(|| hunt(&SPEC, &SPEC.mutants.iter().collect::<Vec<_>>(), HUNT).unwrap());
+
 #[test]
 fn all_die() {
     let mutants: Vec<&Mutant> = SPEC.mutants.iter().collect();
     assert!(mutants.len() >= 80, "{} mutants", mutants.len());
     let ids: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.id.as_str()).collect();
     assert_eq!(ids.len(), mutants.len(), "two mutants have one id");
-    let fates = hunt(&SPEC, &mutants, HUNT).unwrap();
+    let fates = &*FATES;
     let alive: Vec<_> = fates.fates.iter().filter(|fate| fate.kill.is_none()).map(|fate| &fate.mutant.id).collect();
     assert!(alive.is_empty(), "{alive:?} survive");
     let mut pairs: Vec<u64> = fates.fates.iter().map(|fate| fate.kill.as_ref().unwrap().pairs).collect();
@@ -33,10 +38,8 @@ fn all_die() {
 
 #[test]
 fn the_smallest_cases_have_no_part_that_can_be_left_out() {
-    let mutants: Vec<&Mutant> = SPEC.mutants.iter().collect();
-    let fates = hunt(&SPEC, &mutants, Hunt { control: 0, ..HUNT }).unwrap();
     let mut tried = 0;
-    for fate in &fates.fates {
+    for fate in &FATES.fates {
         let Kill { finding, smallest, .. } = fate.kill.as_ref().unwrap();
         let version: Version = finding.version.parse().unwrap();
         let profile = SPEC.profile(&finding.implementation, &version).unwrap();
