@@ -156,6 +156,8 @@ class Objects(Graphs):
             return tracer(value)
         if type(value) is _REF:
             return self._reference(value)
+        if type(value).__name__ == "PRNGKeyArray" and isinstance(value, jax.Array) and value.is_deleted():
+            return self._deleted(value)
         if type(value) is not ArrayImpl:
             number = _literal(value)
             is_nan = type(value) is float and math.isnan(value)
