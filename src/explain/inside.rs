@@ -25,7 +25,7 @@ pub(super) struct Inside {
 
 impl Inside {
     /// The step of `replay`, one of `jax.jit`, did what is predicted.
-    pub fn learn(&mut self, step: &Step, origin: Origin, prediction: Option<&Prediction>, case: &Case) {
+    pub fn learn(&mut self, step: &Step, origin: Origin, prediction: Option<&Prediction>) {
         let (Step::Call(call), Origin::Call(number) | Origin::Aside { after: number, .. }) = (step, origin) else {
             return;
         };
@@ -36,6 +36,11 @@ impl Inside {
         {
             *self.runs.entry(number).or_default() |= missed.contains(Layer::Trace);
         }
+    }
+
+    /// The step of `replay`, of whichever implementation, took over the trace that is predicted.
+    pub fn learn_stale(&mut self, step: &Step, origin: Origin, prediction: Option<&Prediction>, case: &Case) {
+        let Step::Call(call) = step else { return };
         let stale = prediction.and_then(|it| it.stale.as_ref()).filter(|stale| stale.component == CHANGED);
         if let (Origin::Aside { inside: Some(number), .. }, Some(stale)) = (origin, stale) {
             let called = call.function.as_ref().and_then(reference).and_then(|name| match case.objects.get(name)? {

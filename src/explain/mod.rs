@@ -323,9 +323,11 @@ fn predict(
             simulation.jitted_runs(inside.of(*number, call, case));
         }
         let predicted = simulation.step(step);
+        let prediction = predicted.as_ref().ok().and_then(Option::as_ref);
         if is_own {
-            inside.learn(step, *origin, predicted.as_ref().ok().and_then(Option::as_ref), case);
+            inside.learn(step, *origin, prediction);
         }
+        inside.learn_stale(step, *origin, prediction, case);
         match (predicted, *origin) {
             (Ok(Some(prediction)), Origin::Call(number)) => {
                 let call = &mut calls[number - 1];

@@ -15,7 +15,7 @@ use rstest::rstest;
 use super::common::{NEWEST, SPEC, campaign_at};
 
 /// As many pairs of each rule as two minutes allow.
-const PAIRS_A_RULE: u64 = 3;
+const PAIRS_A_RULE: u64 = 2;
 
 fn target(name: &str) -> Box<dyn Target> {
     let name: TargetName = name.parse().unwrap();

@@ -50,11 +50,15 @@ def parts_of(value: Any) -> dict[Any, Any] | None:
     return held_by(value) if is_of_nnx(value) and not is_variable(value) else None
 
 
-def leaves_of(value: Any, within: frozenset[int] = frozenset()) -> list[Any]:
-    """What the variables in it hold, and the numbers and texts beside them."""
+def leaves_of(value: Any, path: str = "", within: frozenset[int] = frozenset()) -> dict[str, Any]:
+    """What the variables in it hold, and the numbers and texts beside them, by their paths."""
     if is_variable(value):
-        return [in_variable(value)]
+        return {path: in_variable(value)}
     if is_plain(value):
-        return [value]
+        return {path: value}
     parts = None if id(value) in within else parts_of(value)
-    return [leaf for part in (parts or {}).values() for leaf in leaves_of(part, within | {id(value)})]
+    is_container = type(value) in (list, tuple, dict)
+    found: dict[str, Any] = {}
+    for name, part in (parts or {}).items():
+        found |= leaves_of(part, f"{path}[{name!r}]" if is_container else f"{path}.{name}", within | {id(value)})
+    return found

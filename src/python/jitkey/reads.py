@@ -10,7 +10,7 @@ import functools
 import itertools
 import re
 import types
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import jax
@@ -20,7 +20,7 @@ from .changing import is_settable
 from .equality import hash_of, overlooks
 from .graphs import is_graph, standing_for
 from .instructions import IS_NONE, IS_THERE, IS_TRUE
-from .likeness import LOOKED_AT, contents, is_made, is_of_fields, likeness
+from .likeness import LOOKED_AT, OTHER, Settings, contents, difference, is_made, is_of_fields, likeness, said_of, settings
 from .nnx_variables import is_of_nnx, leaves_of
 from .objects import is_open
 from .parameters import names_of
@@ -47,6 +47,9 @@ ITEMS, WITHIN = 16, 3
 WHOLE = 400
 """if that takes no more characters."""
 
+_WHOSE = re.compile(r", whose (\S+) (is (?:(?! and ).)*)>", re.DOTALL)
+"""In what one thing alone something differs from another that stood there before."""
+
 _KEYED = re.compile(r"""(.*?)\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)\]""")
 """A path that ends in a key."""
 
@@ -55,12 +58,14 @@ class Reads:
     """What functions read, in words that are others when it is another."""
 
     def __init__(self) -> None:
-        self._parts: dict[Hashable, dict[Any, tuple[str, int, Mark]]] = {}
-        """The names of what places have held, and their numbers among those of one name."""
+        self._parts: dict[Hashable, dict[Any, tuple[str, str, int, Mark]]] = {}
+        """The texts of what places have held, with the names, and the numbers among those of one name."""
         self._together: dict[Hashable, dict[Said, int]] = {}
         """The numbers of what objects of `flax.nnx` have held together."""
-        self._states: dict[Hashable, dict[int, dict[Any, Any]]] = {}
-        """What dicts have held to which more is added, by these numbers."""
+        self._first: dict[Hashable, Settings | None] = {}
+        """What the first of them was made of, of each name."""
+        self._states: dict[Hashable, dict[int, tuple[dict[Any, Any], str]]] = {}
+        """What dicts have held to which more is added, by these numbers, with their texts."""
 
     def of_call(self, wrapped: Wrapper, args: Any, kwargs: Any) -> Said:
         """What the function reads of its variables, of its static arguments and of the objects that it is called with besides."""
@@ -220,7 +225,9 @@ class Reads:
             known = self._together.setdefault(place, {})
             if len(known) >= PARTS:
                 known.clear()
-            variables = [(called, f"<{_class_text(value)} #{known.setdefault(tuple(variables), len(known) + 1)}>")]
+            number, first = known.setdefault(tuple(variables), len(known) + 1), next(iter(known))
+            differs = said_of(dict(_others(called, variables, dict(first))))
+            variables = [(called, _numbered(_class_text(value), number, differs))]
         # What is taken of an object of flax has marks of its own.
         mark = Mark(value) if met and is_of_nnx(value) else marked(value, is_whole="" in attributes)
         return Seen(mark, met if is_settled else None, (*said, *variables))
@@ -237,16 +244,28 @@ class Reads:
         if is_closure(part) and not is_own_function(part):
             # The same one does the same, whatever it has counted.
             token = next((other for other, (*_, held) in known.items() if held.is_of(part)), token)
-        called, number, mark = known.get(token, ("", 0, None))
+        text, *_, mark = known.get(token, ("", "", 0, None))
         if mark is None or not (type(token) is str or mark.is_of(part)):
             # Another one can have the id of one that is gone.
             called = function_text(part) if is_function else array_text(part) if is_array(part) else _class_text(part)
-            number = 1 + max([number for name, number, _ in known.values() if name == called], default=0)
+            number = 1 + max([number for _, name, number, _ in known.values() if name == called], default=0)
             if len(known) >= PARTS:
                 known.clear()
-            known[token] = called, number, marked(part) if is_of_nnx(part) else Mark(part)
-        # Functions are told apart by where they are written.
-        return f"<{called}>" if is_function and number == 1 else f"<{called} #{number}>"
+            differs = self._differs((place, called), number, part)
+            # Functions are told apart by where they are written.
+            text = f"<{called}>" if is_function and number == 1 else _numbered(called, number, differs)
+            known[token] = text, called, number, marked(part) if is_of_nnx(part) else Mark(part)
+        return text
+
+    def _differs(self, place: Hashable, number: int, part: Any) -> str:
+        """In what it differs from the first that was there."""
+        if number > 1:
+            before, now = self._first.get(place), settings(part)
+            return difference(now, before) if before and now else ""
+        if len(self._first) >= PLACES:
+            self._first.clear()
+        self._first[place] = settings(part)
+        return ""
 
     def _text_as_it_grows(self, place: Hashable, value: dict[Any, Any]) -> str:
         """That of a dict, which is the same for as long as what it has held is in it."""
@@ -254,10 +273,25 @@ class Reads:
         if len(self._states) >= PLACES:
             self._states.clear()
         states = self._states.setdefault(place, {})
-        number = next((number for number, known in reversed(states.items()) if known.items() <= held.items()), len(states) + 1)
+        number, text = next(
+            ((number, text) for number, (known, text) in reversed(states.items()) if known.items() <= held.items()), (len(states) + 1, "")
+        )
+        text = text or _numbered(_class_text(value), number, self._differs((place, "as it grows"), number, value))
         if number <= PARTS:
-            states[number] = held
-        return f"<{_class_text(value)} #{number}>"
+            states[number] = held, text
+        return text
+
+
+def _others(called: str, now: list[tuple[str, str]], before: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Of what has another text than before the path in what is called so, and what is said of it."""
+    for path, text in now:
+        if path in before and before[path] != text:
+            inner = _WHOSE.search(text)
+            yield path.removeprefix(called) + (f".{inner[1]}" if inner else ""), inner[2] if inner else OTHER
+
+
+def _numbered(called: str, number: int, differs: str) -> str:
+    return f"<{called} #{number}{', whose ' if differs else ''}{differs}>"
 
 
 def _class_text(value: Any) -> str:
@@ -402,7 +436,7 @@ def _token(part: Any) -> Any:
     if is_array(part):
         return contents(part) or id(part)
     if is_of_nnx(part):
-        leaves = leaves_of(part)
+        leaves = leaves_of(part).values()
         held = [repr(leaf) if is_plain(leaf) else contents(leaf) or "" for leaf in leaves if is_plain(leaf) or len(leaves) <= LEAVES]
         # Another object is another one, whatever it holds: that says nothing of its functions.
         return f"{id(part)} {' '.join(held)}" if len(held) == len(leaves) and all(held) else id(part)

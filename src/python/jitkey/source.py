@@ -278,7 +278,7 @@ def code(function: Any) -> types.CodeType | None:
 def library_function(value: Any) -> str | None:
     """What a function that a library defines is called, `jax.numpy.tanh`. None for others, those among them that a library makes of the
     program's or of what it is given, as an optimizer's `update`."""
-    if type(value) is not types.FunctionType and not is_jitted(value):
+    if type(value) is not types.FunctionType and not is_jitted(value) and type(value) not in (jax.custom_jvp, jax.custom_vjp):
         name = str(stored(value, "__name__")) if type(value) is jnp.ufunc else ""
         return f"jax.numpy.{name}" if getattr(jnp, name, None) is value else None
     if type(value) is types.FunctionType and (stored(value, "__wrapped__") is not None or is_closure(value)):
@@ -287,7 +287,10 @@ def library_function(value: Any) -> str | None:
     if written is None or is_of_program(written.co_filename):
         return None
     is_inner = type(value) is types.FunctionType and "<locals>" in value.__qualname__
-    return f"{stored(value, '__module__')}.{value.__qualname__ if is_inner else own_name(value)}"
+    name = value.__qualname__ if is_inner else own_name(value)
+    # What says where it is written is known to the program by another module.
+    public = next((module.__name__ for module in (jnp, jax.nn, jax.lax) if getattr(module, name, None) is value), None)
+    return f"{public or stored(value, '__module__')}.{name}"
 
 
 def is_closure(value: Any) -> bool:
