@@ -20,7 +20,7 @@ pub(super) struct Inside {
     /// The number of the call with or in which a function was first called.
     first: HashMap<Name, usize>,
     /// By the number of the call around it, what one reads that was something else when it was traced.
-    stale: HashMap<usize, Difference>,
+    stale: HashMap<usize, Vec<Difference>>,
 }
 
 impl Inside {
@@ -41,24 +41,27 @@ impl Inside {
     /// The step of `replay`, of whichever implementation, took over the trace that is predicted.
     pub fn learn_stale(&mut self, step: &Step, origin: Origin, prediction: Option<&Prediction>, case: &Case) {
         let Step::Call(call) = step else { return };
-        let stale = prediction.and_then(|it| it.stale.as_ref()).filter(|stale| stale.component == CHANGED);
-        if let (Origin::Aside { inside: Some(number), .. }, Some(stale)) = (origin, stale) {
-            let called = call.function.as_ref().and_then(reference).and_then(|name| match case.objects.get(name)? {
-                Value::Form(form) => match &**form {
-                    Form::Def(DefForm { name, .. }) => name.as_deref(),
-                    _ => None,
-                },
+        let (Origin::Aside { inside: Some(number), .. }, Some(prediction)) = (origin, prediction) else { return };
+        let called = call.function.as_ref().and_then(reference).and_then(|name| match case.objects.get(name)? {
+            Value::Form(form) => match &**form {
+                Form::Def(DefForm { name, .. }) => name.as_deref(),
                 _ => None,
-            });
+            },
+            _ => None,
+        });
+        for stale in prediction.stale.iter().chain(&prediction.stale_beside).filter(|stale| stale.component == CHANGED) {
             let path = called.map_or_else(|| stale.path.clone(), |called| format!("{} of {called}", stale.path));
             let inside = Difference { path, component: CHANGED_INSIDE.to_owned(), ..stale.clone() };
-            self.stale.entry(number).or_insert(inside);
+            let known = self.stale.entry(number).or_default();
+            if !known.contains(&inside) {
+                known.push(inside);
+            }
         }
     }
 
     /// What a jitted function inside of the call of that number reads and was something else when it was traced.
-    pub fn stale(&self, number: usize) -> Option<&Difference> {
-        self.stale.get(&number)
+    pub fn stale(&self, number: usize) -> &[Difference] {
+        self.stale.get(&number).map_or(&[], Vec::as_slice)
     }
 
     /// Whether the body of a jitted function ran inside the call of that number, if there are such and the recording has them

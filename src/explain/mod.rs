@@ -154,7 +154,8 @@ impl Explained {
             replays.insert(api, replay);
         }
         for call in calls.iter_mut().filter(|call| call.stale.is_none()) {
-            call.stale = inside.stale(call.number).cloned();
+            let mut stale = inside.stale(call.number).iter().cloned();
+            (call.stale, call.stale_beside) = (stale.next(), stale.collect());
         }
         transformed::explain_sizes(&recording, &recorded_calls, &mut calls);
         let mut unpredicted: HashMap<usize, usize> = HashMap::new();

@@ -33,7 +33,7 @@ use crate::spec::{Parameter, TableName};
 /// What an eager call missed, and what a jaxpr that it found was traced from and is another now.
 struct Done {
     missed: LayerSet,
-    stale: Option<Difference>,
+    stale: Vec<Difference>,
 }
 
 impl Simulation<'_> {
@@ -73,19 +73,21 @@ impl Simulation<'_> {
                 unknown("what the operations of Python's own loop compile")
             }
             // Python's own loop, which calls the functions.
-            _ if ambient.bypasses => Ok(Done { missed: Served::by_nothing().missed, stale: None }),
+            _ if ambient.bypasses => Ok(Done { missed: Served::by_nothing().missed, stale: Vec::new() }),
             Some(raised) => Err(Stopped::Raised(raised)),
             None => self.eager(parameters, &whole, args, kwargs, call),
         };
         // A loop returns its carry, which doesn't say which trace it is from: what is stale is what a recording says was read.
         let (verdict, stale) = match outcome {
             Ok(Done { missed, stale }) => (Verdict::Missed(missed), stale),
-            Err(Stopped::Raised(Raised(class))) => (Verdict::Error(class), None),
+            Err(Stopped::Raised(Raised(class))) => (Verdict::Error(class), Vec::new()),
             Err(Stopped::Unknown(error)) => return Err(error),
         };
         let returned = call.returns.as_ref().map(|returns| self.stated(returns)).transpose()?;
         self.names.returned(returned);
-        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale, stale_beside: Vec::new() })
+        let mut stale = stale.into_iter();
+        let (stale, stale_beside) = (stale.next(), stale.collect());
+        Ok(Prediction { explanations: self.explanations(&verdict), verdict, stale, stale_beside })
     }
 
     /// What an eager call does.
@@ -123,7 +125,7 @@ impl Simulation<'_> {
             if !call.ambient.returns_no.is_empty() {
                 return unknown("which operations check what a branch that is called as it is returns");
             }
-            return called(first, &given, raises).map(|missed| Done { missed, stale: None });
+            return called(first, &given, raises).map(|missed| Done { missed, stale: Vec::new() });
         }
         let mut arguments = self.seen(first, &given, call)?;
         let sliced = match &parts.mapped {
@@ -148,7 +150,7 @@ impl Simulation<'_> {
             Rc::make_mut(&mut arguments.leaves).change_all(|leaf| leaf.kept = true);
         }
 
-        let mut done = Done { missed: LayerSet::NONE, stale: None };
+        let mut done = Done { missed: LayerSet::NONE, stale: Vec::new() };
         let mut jaxprs = self.jaxprs(&parts, call, &given, &slice(&arguments, sliced), raises, &mut done)?;
         // That its functions don't fit together is seen when all are traced.
         if let Some(class) = raises {
@@ -225,8 +227,13 @@ impl Simulation<'_> {
             let program = match found {
                 Some(program) => {
                     let read = Digest::of_reads(reads());
-                    let changed = read.changes(self.digest(program)).next();
-                    done.stale = done.stale.take().or(changed);
+                    let said = if self.explains { usize::MAX } else { 1 };
+                    for changed in read.changes(self.digest(program)).take(said) {
+                        // Two functions of a loop can read one thing.
+                        if !done.stale.contains(&changed) {
+                            done.stale.push(changed);
+                        }
+                    }
                     program
                 }
                 None => {

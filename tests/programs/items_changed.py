@@ -66,3 +66,21 @@ weights["w"] = jnp.zeros(3)
 print(weighted(x))
 trainer.config["deep"]["n"] = 2.0
 print(step(x))
+
+# Beside an item it is asked how many there are.
+terms = {"first": 2.0, "second": 3.0}
+layers = [1.0, 2.0]
+
+
+@jax.jit
+def mean(x):
+    return x * terms["first"] / len(terms) + layers[0] / len(layers)
+
+
+print(mean(x))
+terms["second"] = 4.0
+layers[1] = 5.0
+print(mean(x))
+terms["third"] = 5.0
+layers.append(6.0)
+print(mean(x))

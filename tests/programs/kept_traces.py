@@ -121,3 +121,23 @@ def added(table, i, carry):
 one, other = (functools.partial(added, {"by": by}) for by in (1.0, 2.0))
 for body in (one, other, one, other):
     jax.lax.fori_loop(0, 3, body, 0.0)
+
+
+# Calls 22 to 25: all that is another is said.
+factor = shift = 1.0
+
+
+@jax.jit
+def line(x):
+    return x * factor + shift
+
+
+def stepped(i, carry):
+    return carry * factor + shift
+
+
+jax.lax.fori_loop(0, 3, stepped, x)
+jax.jit(lambda x: line(x) + 1.0)(x)
+factor, shift = 2.0, 3.0
+jax.jit(lambda x: line(x) + 2.0)(x)
+jax.lax.fori_loop(0, 3, stepped, x)

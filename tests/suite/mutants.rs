@@ -101,10 +101,9 @@ fn every_entry_that_is_not_seen_is_there() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let mutants: Vec<&Mutant> = SPEC.mutants.iter().filter(|mutant| mutant.id.starts_with("weak-type/")).collect();
-    let with = |jobs| {
-        table(&hunt(&SPEC, &mutants, Hunt { jobs, control: 100, most: 4_000, ..HUNT }).unwrap(), None, Style::PLAIN)
-    };
+    let mutants: Vec<&Mutant> =
+        SPEC.mutants.iter().filter(|mutant| mutant.id.starts_with("weak-type/")).take(6).collect();
+    let with = |jobs| table(&hunt(&SPEC, &mutants, Hunt { jobs, control: 100, ..HUNT }).unwrap(), None, Style::PLAIN);
     assert_eq!(with(1), with(3));
 }
 

@@ -135,7 +135,7 @@ fn seeds_are_read_and_may_be_changed_somewhere() {
 fn a_case_that_is_changed_somewhere_round_trips() {
     for file in SPEC.cases.values() {
         let written = text::to_yaml(&file.case);
-        for seed in 0..6 {
+        for seed in 0..3 {
             case_text(&mutated(&written, SEED + seed).expect("it is YAML"));
         }
     }

@@ -62,6 +62,8 @@ fn what_a_function_takes_of_a_dict_is_a_hazard(#[values(NEWEST, "0.4.30")] versi
         ),
         changed("call 12 of weighted", "weights['w']: <float32[3] #2> was <float32[3] #1>"),
         changed("call 13 of step", "self.config['deep']['n']: 2.0 was 1.0"),
+        changed("call 16 of mean", "len(layers): 3 was 2"),
+        changed("call 16 of mean", "len(terms): 3 was 2"),
     ];
     assert_eq!(patterns("items_changed", version), expected);
 }
@@ -475,6 +477,10 @@ fn what_is_kept_of_a_trace_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str
         // Each that takes it over; of partials each holds its own.
         inside("call 15 of <lambda>", "config.beta of penalty at kept_traces.py:20: 8.0 was 2.0"),
         inside("call 16 of vmap of <lambda>", "config.beta of penalty at kept_traces.py:20: 8.0 was 2.0"),
+        inside("call 24 of <lambda>", "factor of line at kept_traces.py:130: 2.0 was 1.0"),
+        inside("call 24 of <lambda>", "shift of line at kept_traces.py:130: 3.0 was 1.0"),
+        changed("call 25 of lax.fori_loop", "factor: 2.0 was 1.0"),
+        changed("call 25 of lax.fori_loop", "shift: 3.0 was 1.0"),
     ];
     let found = patterns("kept_traces", version);
     let wrong: Vec<_> = found.iter().filter(|said| said.starts_with("unseen")).collect();

@@ -51,7 +51,10 @@ from .texts import CONTAINERS, is_array, is_plain
 DEPTH = 3
 """So many attributes and items of each other are followed."""
 
-_ASKED = (IS_NONE, IS_THERE, IS_TRUE, ".__class__", ".__len__")
+LENGTH = "__len__"
+"""The attribute that stands for how long a thing is."""
+
+_ASKED = (IS_NONE, IS_THERE, IS_TRUE, ".__class__", f".{LENGTH}")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
 
 OBJECTS = 64
@@ -243,6 +246,9 @@ def items(written: frozenset[types.CodeType], name: str, callees: Callees = type
     taken = {path for path in taken if not _is_own(path, own)}
     found = _without_questions({path for path in taken if path.startswith("[")})
     items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
+    if items_taken and LENGTH in taken:
+        items_taken.add(LENGTH)
+        taken.discard(LENGTH)
     others = {"" if path in _ALL else path for path in taken if not path.startswith("[") and not path.endswith(f".{CALL}")}
     of_objects = sorted(path for path in items_taken if "." in path)
     if others == {""} and of_objects:
@@ -363,9 +369,9 @@ def _read(
                 part, path = (len(part) > 0, path) if type(part) in (*CONTAINERS, tuple) else (part, inner)
             elif not is_item and name == "__class__":
                 part = type(part).__qualname__
-            elif not is_item and name == "__len__" and is_array(part):
+            elif not is_item and name == LENGTH and is_array(part):
                 part = part.shape[0] if part.shape else None
-            elif not is_item and name == "__len__" and type(part) in (*CONTAINERS, tuple, str):
+            elif not is_item and name == LENGTH and type(part) in (*CONTAINERS, tuple, str):
                 part = len(part)
             elif not is_item and type(part) in CONTAINERS and name in _WRITES:
                 # It is added to, and not read.
@@ -496,6 +502,9 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
             continue
         if path in found and (key := looked_for(steps, at, end)) is not None:
             taken |= {*(found - {path}), f"{path}[{key!r}].{IS_THERE}"}
+            continue
+        if not path and "" in found and asked_of(steps, at, end) == LENGTH:
+            taken |= {*(found - {""}), LENGTH}
             continue
         # What else is asked of the holder itself says no more than that it is taken.
         is_inside = path != "" and path in found
