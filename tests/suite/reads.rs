@@ -476,9 +476,9 @@ fn what_is_kept_of_a_trace_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str
         changed("call 12 of lax.while_loop", "limit: 4.0 was 3.0"),
         // Each that takes it over; of partials each holds its own.
         inside("call 15 of <lambda>", "config.beta of penalty at kept_traces.py:20: 8.0 was 2.0"),
+        inside("call 16 of vmap of <lambda>", "config.beta of penalty at kept_traces.py:20: 8.0 was 2.0"),
         changed("call 25 of lax.fori_loop", "factor: 2.0 was 1.0"),
         changed("call 25 of lax.fori_loop", "shift: 3.0 was 1.0"),
-        inside("call 16 of vmap of <lambda>", "config.beta of penalty at kept_traces.py:20: 8.0 was 2.0"),
         inside("call 24 of <lambda>", "factor of line at kept_traces.py:130: 2.0 was 1.0"),
         inside("call 24 of <lambda>", "shift of line at kept_traces.py:130: 3.0 was 1.0"),
     ];
