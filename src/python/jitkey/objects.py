@@ -424,8 +424,8 @@ class Objects(Graphs):
     def _instance_of(self, value: Any, hashed: str, text: str) -> dict[str, Any]:
         """An instance that is compared by this text."""
         form = {"plain": {"eq": "value", "hash": hashed, "callable": callable(value)}}
-        # The same class can be met as a node of a tree, too.
-        return {"new": {"class": self._class_of(type(value), ("plain",), form), "value": {"str": text}}}
+        # The same class can be met as a node of a tree, too, and where nothing of it is hashed.
+        return {"new": {"class": self._class_of(type(value), ("plain", hashed), form), "value": {"str": text}}}
 
     def _instance(self, value: Any) -> Any:
         """A registered dataclass by its fields, so that its leaves have their names; a number of a class of its own."""
