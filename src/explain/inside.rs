@@ -49,7 +49,8 @@ impl Inside {
             },
             _ => None,
         });
-        for stale in prediction.stale.iter().chain(&prediction.stale_beside).filter(|stale| stale.component == CHANGED) {
+        for stale in prediction.stale.iter().chain(&prediction.stale_beside).filter(|stale| stale.component == CHANGED)
+        {
             let path = called.map_or_else(|| stale.path.clone(), |called| format!("{} of {called}", stale.path));
             let inside = Difference { path, component: CHANGED_INSIDE.to_owned(), ..stale.clone() };
             let known = self.stale.entry(number).or_default();

@@ -84,3 +84,22 @@ print(mean(x))
 terms["third"] = 5.0
 layers.append(6.0)
 print(mean(x))
+
+# Nor is all of it read where it is asked whether it is there, or whether there is anything in it.
+chosen, listed = {"by": 2.0, "of": 3.0}, [1.0, 2.0]
+
+
+@jax.jit
+def asked(x):
+    if listed:
+        x = x + listed[0]
+    return x * chosen["by"] if chosen is not None else x
+
+
+print(asked(x))
+chosen["of"] = listed[1] = 4.0
+print(asked(x))
+chosen = None
+print(asked(x))
+listed.clear()
+print(asked(x))

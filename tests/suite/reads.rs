@@ -53,6 +53,7 @@ fn what_a_function_reads_from_outside_is_a_hazard(#[values(NEWEST, "0.4.30")] ve
 #[rstest]
 fn what_a_function_takes_of_a_dict_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
     let expected = [
+        changed("calls 19 and 20 of asked", "chosen is None: True was False"),
         changed("call 8 of forward", "config['optimizer']['rate']: 2.0 was 1.0"),
         changed("call 9 of forward", "config['gain']: 3.0 was 1.0"),
         changed("call 10 of forward", "config['shifts']: [5.0, [2.0]] was [1.0, [2.0]]"),
@@ -64,6 +65,8 @@ fn what_a_function_takes_of_a_dict_is_a_hazard(#[values(NEWEST, "0.4.30")] versi
         changed("call 13 of step", "self.config['deep']['n']: 2.0 was 1.0"),
         changed("call 16 of mean", "len(layers): 3 was 2"),
         changed("call 16 of mean", "len(terms): 3 was 2"),
+        changed("call 20 of asked", "bool(listed): False was True"),
+        changed("call 20 of asked", "listed[0]: absent was 1.0"),
     ];
     assert_eq!(patterns("items_changed", version), expected);
 }
@@ -120,8 +123,8 @@ fn another_function_is_a_hazard(#[values(NEWEST, "0.4.30")] version: &str) {
             "calls 2 and 3 of run",
             &format!("layer.act: {} was {}; later <jax.numpy.sin>", defined("triple", 18), defined("double", 14)),
         ),
-        changed("call 6 of run", &format!("self.act: <jax.numpy.sin> was <jax.numpy.tanh>")),
-        changed("call 8 of choose", &format!("ACT: <jax.numpy.sin> was <jax.numpy.tanh>")),
+        changed("call 6 of run", "self.act: <jax.numpy.sin> was <jax.numpy.tanh>"),
+        changed("call 8 of choose", "ACT: <jax.numpy.sin> was <jax.numpy.tanh>"),
     ];
     assert_eq!(patterns("functions_exchanged", version), expected);
 }

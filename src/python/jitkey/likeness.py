@@ -18,7 +18,7 @@ from jax._src.array import ArrayImpl
 from jax.sharding import PartitionSpec
 
 from .equality import hash_of
-from .nnx_variables import is_of_nnx, leaves_of
+from .nnx_variables import LEAVES, is_of_nnx, leaves_of
 from .source import NOTHING, body, closed_over, function_text, is_generated, is_jitted, library_function, stored
 from .texts import array_text, is_array, is_plain, short, text_of
 
@@ -28,7 +28,7 @@ LOOKED_AT = 512
 BYTES = 1 << 14
 """and so many bytes of an array."""
 
-LEAVES = 2048
+PATHS = 2048
 """So many variables, numbers and texts of an object of `flax.nnx` are known by their paths."""
 
 SHOWN = 2
@@ -108,7 +108,11 @@ def settings(value: Any) -> Settings | None:
     try:
         if is_of_nnx(value):
             leaves = leaves_of(value)
-            said = [(path, _told(leaf), leaf) for path, leaf in leaves.items()] if len(leaves) <= LEAVES else []
+            is_much = len(leaves) > LEAVES
+            said = [
+                (path, str(id(leaf)) if is_much and not is_plain(leaf) else _told(leaf), leaf)
+                for path, leaf in itertools.islice(leaves.items(), PATHS)
+            ]
         else:
             _look_into(value, "", said, {})
     except _TooMuch:

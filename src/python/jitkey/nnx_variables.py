@@ -50,6 +50,10 @@ def parts_of(value: Any) -> dict[Any, Any] | None:
     return held_by(value) if is_of_nnx(value) and not is_variable(value) else None
 
 
+LEAVES = 256
+"""Of an object with so many variables, numbers and texts it counts what they are, and of one with more whether they were made anew."""
+
+
 def leaves_of(value: Any, path: str = "", within: frozenset[int] = frozenset()) -> dict[str, Any]:
     """What the variables in it hold, and the numbers and texts beside them, by their paths."""
     if is_variable(value):
@@ -59,6 +63,8 @@ def leaves_of(value: Any, path: str = "", within: frozenset[int] = frozenset()) 
     parts = None if id(value) in within else parts_of(value)
     is_container = type(value) in (list, tuple, dict)
     found: dict[str, Any] = {}
-    for name, part in (parts or {}).items():
-        found |= leaves_of(part, f"{path}[{name!r}]" if is_container else f"{path}.{name}", within | {id(value)})
+    for i, (name, part) in enumerate((parts or {}).items()):
+        # What is no plain key says nothing of itself.
+        key = repr(name) if is_plain(name) else f"<{type(name).__name__} {i}>"
+        found |= leaves_of(part, f"{path}[{key}]" if is_container else f"{path}.{name}", within | {id(value)})
     return found

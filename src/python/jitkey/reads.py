@@ -21,7 +21,7 @@ from .equality import hash_of, overlooks
 from .graphs import is_graph, standing_for
 from .instructions import IS_NONE, IS_THERE, IS_TRUE
 from .likeness import LOOKED_AT, OTHER, Settings, contents, difference, is_made, is_of_fields, likeness, said_of, settings
-from .nnx_variables import is_of_nnx, leaves_of
+from .nnx_variables import LEAVES, is_of_nnx, leaves_of
 from .objects import is_open
 from .parameters import names_of
 from .seen import MARKED, Like, Mark, Met, Said, Seen, is_marked, items_of, marked
@@ -32,9 +32,6 @@ from .texts import CONTAINERS, array_text, holds_only, is_array, is_plain
 from .variables import is_own_function
 from .wrappers import Held, Wrapper
 
-LEAVES = 256
-"""Of an object of `flax.nnx` with so many variables, numbers and texts it counts what they are, and of one with more whether they were
-made anew."""
 PLACES = 4096
 """So many places of objects are known."""
 
@@ -170,10 +167,13 @@ class Reads:
             return Seen(marked(value), {}, (self._kind(name, value, place), *length))
         if taken is None:
             # Of a class or a module only what is taken of it can be another.
-            said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
+            itself: Said = () if value is NOTHING or is_space else ((name, self._text(place, value)),)
+            asked = wrapped.items(name) if value is None else None
+            # It may have been a container, of which that was asked beside its items.
+            questions = tuple((_asked_as(f"{name}.{one}"), str(one == IS_NONE)) for one in (IS_NONE, IS_TRUE) if one in (asked or ()))
             # What is compared by its fields is the same object when one of them is another.
             is_settled = not (is_container and any(is_of_fields(type(item)) for item in items_of(value)))
-            return Seen(marked(value, is_whole=True), {} if is_settled else None, said)
+            return Seen(marked(value, is_whole=True), {} if is_settled else None, (*itself, *questions))
         seen = self._of_object(value, taken, name, place, is_identity=True)
         more = () if is_space else self._of_class(name, value, place, is_said=seen.said != ())
         return dataclasses.replace(seen, said=seen.said + more)

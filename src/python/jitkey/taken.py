@@ -54,6 +54,9 @@ DEPTH = 3
 LENGTH = "__len__"
 """The attribute that stands for how long a thing is."""
 
+OF_ALL = frozenset({IS_NONE, IS_TRUE, LENGTH})
+"""What is asked of all of a container beside single items of it."""
+
 _ASKED = (IS_NONE, IS_THERE, IS_TRUE, ".__class__", f".{LENGTH}")
 """How paths end that stand for what is asked of a thing, and not for what it holds."""
 
@@ -120,7 +123,8 @@ def attributes(
         left += [(part, holders - set(_params(part))) for part in functions_in(one)]
         if len(holders) == 1:
             own |= _set_by(one, holders)
-        for attribute in _taken_of(one, holders, callees) - found:
+        # That an object is asked for itself says no more than that it is taken.
+        for attribute in {"" if taken in (IS_NONE, IS_TRUE) else taken for taken in _taken_of(one, holders, callees)} - found:
             found.add(attribute)
             method = _method(made, attribute.removesuffix(f".{IS_TRUE}") or "__call__")
             if method is not None and (not is_class or isinstance(of_class(made, attribute), classmethod)):
@@ -246,9 +250,9 @@ def items(written: frozenset[types.CodeType], name: str, callees: Callees = type
     taken = {path for path in taken if not _is_own(path, own)}
     found = _without_questions({path for path in taken if path.startswith("[")})
     items_taken = {path.removesuffix(f".{CALLED_BACK}") for path in found}
-    if items_taken and LENGTH in taken:
-        items_taken.add(LENGTH)
-        taken.discard(LENGTH)
+    if items_taken:
+        items_taken |= taken & OF_ALL
+        taken -= OF_ALL
     others = {"" if path in _ALL else path for path in taken if not path.startswith("[") and not path.endswith(f".{CALL}")}
     of_objects = sorted(path for path in items_taken if "." in path)
     if others == {""} and of_objects:
@@ -503,8 +507,8 @@ def _taken_of(written: types.CodeType, holders: frozenset[str], callees: Callees
         if path in found and (key := looked_for(steps, at, end)) is not None:
             taken |= {*(found - {path}), f"{path}[{key!r}].{IS_THERE}"}
             continue
-        if not path and "" in found and asked_of(steps, at, end) == LENGTH:
-            taken |= {*(found - {""}), LENGTH}
+        if not path and "" in found and (asked_there := asked_of(steps, at, end) or (IS_TRUE if is_tested(steps[end]) else None)) in OF_ALL:
+            taken |= {*(found - {""}), str(asked_there)}
             continue
         # What else is asked of the holder itself says no more than that it is taken.
         is_inside = path != "" and path in found
