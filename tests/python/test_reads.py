@@ -47,7 +47,10 @@ def test_what_code_takes_of_a_name():
     assert taken(lambda x: config["w"].shape) == ("['w'].shape",)
     assert taken(set_alone) == ()
     assert taken(lambda x: config[x]) is taken(lambda x: config.items()) is taken(lambda x: sum(config)) is None
-    assert taken(lambda x: config["a"] + len(config)) is taken(lambda x: config.get(x)) is None
+    assert taken(lambda x: config.get(x)) is taken(lambda x: len(config)) is None
+    # What is asked of all of it is no more of it.
+    assert taken(lambda x: config["a"] + len(config)) == ("['a']", "__len__")
+    assert taken(lambda x: config["a"] if config is not None else x) == (" is None", "['a']")
 
     def body(it, x):
         it.total = it.total + 1

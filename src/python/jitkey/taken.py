@@ -124,7 +124,7 @@ def attributes(
         if len(holders) == 1:
             own |= _set_by(one, holders)
         # That an object is asked for itself says no more than that it is taken.
-        for attribute in {"" if taken in (IS_NONE, IS_TRUE) else taken for taken in _taken_of(one, holders, callees)} - found:
+        for attribute in {"" if taken in OF_ALL else taken for taken in _taken_of(one, holders, callees)} - found:
             found.add(attribute)
             method = _method(made, attribute.removesuffix(f".{IS_TRUE}") or "__call__")
             if method is not None and (not is_class or isinstance(of_class(made, attribute), classmethod)):
